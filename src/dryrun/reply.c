@@ -3,6 +3,7 @@
 #include "codec/json_reply.h"
 #include "codec/json_writer.h"
 #include "dryrun/need.h"
+#include "dryrun/reply_ledger.h"
 #include "dryrun/reply_ranks.h"
 
 /* ---- values */
@@ -81,6 +82,7 @@ static void put_devices(vs_jsonw *w, const vs_outcome *outcome) {
     put_torch(w, &card->torch);
     put_pools(w, card->pools);
     vs_jsonw_member_u64(w, "needed_bytes", vs_need_with_pools(card));
+    vs_dryrun_reply_ledger(w, result, c, VS_LEDGER_OF_ALL);
     vs_jsonw_object_end(w);
   }
   vs_jsonw_array_end(w);
@@ -267,6 +269,7 @@ static void put_processes(vs_jsonw *w, const vs_outcome *outcome) {
       put_torch(w, &process->use[c].torch);
       put_pools(w, process->use[c].pools);
       put_owners(w, outcome, i, c);
+      vs_dryrun_reply_ledger(w, result, c, process->pid);
       vs_jsonw_object_end(w);
     }
     vs_jsonw_array_end(w);

@@ -63,10 +63,11 @@ static void run(const char *what) {
     was_refused = vs_sim_machine_context(machine, slot, (uint32_t)number()) != VS_SIM_OK || was_refused;
   } else if (strcmp(what, "take") == 0) {
     const uint32_t card = (uint32_t)number();
-    was_refused = vs_sim_machine_take(machine, slot, card, number()) != VS_SIM_OK || was_refused;
+    was_refused = vs_sim_machine_take(machine, slot, card, VS_SIM_ACCOUNT_UNKNOWN, number()) != VS_SIM_OK ||
+                  was_refused;
   } else if (strcmp(what, "give") == 0) {
     const uint32_t card = (uint32_t)number();
-    vs_sim_machine_give(machine, slot, card, number());
+    vs_sim_machine_give(machine, slot, card, VS_SIM_ACCOUNT_UNKNOWN, number());
   } else if (strcmp(what, "step") == 0) {
     machine->processes[slot].steps++;
   } else if (strcmp(what, "note") == 0) {

@@ -103,22 +103,38 @@ static void remember_refusal(vs_sim_card *card, vs_sim_use *use, uint64_t bytes)
   card->largest_refused_bytes = vs_max_u64(card->largest_refused_bytes, bytes);
 }
 
+/* Before the accounts change for the first time after a peak of the card: what they held at that peak. */
+static void keep_accounts(const vs_sim_card *card, vs_sim_use *use) {
+  if (use->kept_number == card->peak_number) return;
+  memcpy(use->kept_bytes, use->account_bytes, sizeof use->kept_bytes);
+  use->kept_number = card->peak_number;
+}
+
 /* Changes the process first, then the card: see machine.h. */
-static void add(vs_sim_card *card, vs_sim_use *use, uint64_t bytes) {
+static void add(vs_sim_card *card, vs_sim_use *use, uint32_t account, uint64_t bytes) {
+  VS_ASSERT(account < VS_SIM_MAX_ACCOUNTS);
+  keep_accounts(card, use);
+  use->account_bytes[account] += bytes;
   use->peak_bytes = vs_max_u64(use->peak_bytes, use->used_bytes + bytes);
   use->used_bytes += bytes;
   card->used_bytes += bytes;
   VS_ASSERT(card->used_bytes <= card->figures.total_bytes);
-  card->peak_bytes = vs_max_u64(card->peak_bytes, card->used_bytes - card->taken_bytes);
+  if (card->used_bytes - card->taken_bytes <= card->peak_bytes) return;
+  card->peak_bytes = card->used_bytes - card->taken_bytes;
+  card->peak_number++;
 }
 
-static void remove_bytes(vs_sim_card *card, vs_sim_use *use, uint64_t bytes) {
+static void remove_bytes(vs_sim_card *card, vs_sim_use *use, uint32_t account, uint64_t bytes) {
+  VS_ASSERT(account < VS_SIM_MAX_ACCOUNTS && bytes <= use->account_bytes[account]);
   VS_ASSERT(bytes <= use->used_bytes && bytes <= card->used_bytes - card->taken_bytes);
+  keep_accounts(card, use);
+  use->account_bytes[account] -= bytes;
   use->used_bytes -= bytes;
   card->used_bytes -= bytes;
 }
 
-vs_sim_error vs_sim_machine_take(vs_sim_machine *machine, uint32_t slot, uint32_t device, uint64_t bytes) {
+vs_sim_error vs_sim_machine_take(vs_sim_machine *machine, uint32_t slot, uint32_t device, uint32_t account,
+                                 uint64_t bytes) {
   if (device >= machine->card_count) return VS_SIM_INVALID_DEVICE;
   VS_ASSERT(slot < machine->process_limit && machine->processes[slot].state == VS_SIM_PROCESS_LIVE);
   vs_sim_card *card = &machine->cards[device];
@@ -127,21 +143,23 @@ vs_sim_error vs_sim_machine_take(vs_sim_machine *machine, uint32_t slot, uint32_
     remember_refusal(card, use, bytes);
     return VS_SIM_OUT_OF_MEMORY;
   }
-  add(card, use, bytes);
+  add(card, use, account, bytes);
   return VS_SIM_OK;
 }
 
-void vs_sim_machine_give(vs_sim_machine *machine, uint32_t slot, uint32_t device, uint64_t bytes) {
+void vs_sim_machine_give(vs_sim_machine *machine, uint32_t slot, uint32_t device, uint32_t account,
+                         uint64_t bytes) {
   if (device >= machine->card_count) return;
   vs_sim_use *use = &machine->processes[slot].use[device];
   VS_ASSERT(bytes <= use->used_bytes - use->context_bytes);
-  remove_bytes(&machine->cards[device], use, vs_min_u64(bytes, use->used_bytes - use->context_bytes));
+  const uint64_t held = vs_min_u64(use->account_bytes[account], use->used_bytes - use->context_bytes);
+  remove_bytes(&machine->cards[device], use, account, vs_min_u64(bytes, held));
 }
 
 /* Takes bytes for the context. */
 static vs_sim_error take_for_context(vs_sim_machine *machine, uint32_t slot, uint32_t device,
-                                     uint64_t bytes) {
-  const vs_sim_error error = vs_sim_machine_take(machine, slot, device, bytes);
+                                     uint32_t account, uint64_t bytes) {
+  const vs_sim_error error = vs_sim_machine_take(machine, slot, device, account, bytes);
   vs_sim_use *use = &machine->processes[slot].use[device];
   if (error == VS_SIM_OK) use->context_bytes += bytes;
   if (error == VS_SIM_OUT_OF_MEMORY) use->context_refused_count++;
@@ -152,24 +170,57 @@ vs_sim_error vs_sim_machine_context(vs_sim_machine *machine, uint32_t slot, uint
   if (device >= machine->card_count) return VS_SIM_INVALID_DEVICE;
   vs_sim_use *use = &machine->processes[slot].use[device];
   if (use->has_context) return VS_SIM_OK;
-  VS_SIM_TRY(take_for_context(machine, slot, device, machine->cards[device].context_bytes));
+  VS_SIM_TRY(
+      take_for_context(machine, slot, device, VS_SIM_ACCOUNT_CONTEXT, machine->cards[device].context_bytes));
   use->has_context = 1;
   return VS_SIM_OK;
 }
 
 vs_sim_error vs_sim_machine_context_grow(vs_sim_machine *machine, uint32_t slot, uint32_t device,
-                                         uint64_t extra) {
+                                         uint32_t account, uint64_t extra) {
   VS_SIM_TRY(vs_sim_machine_context(machine, slot, device));
-  return take_for_context(machine, slot, device, extra);
+  return take_for_context(machine, slot, device, account, extra);
 }
 
 void vs_sim_machine_reset(vs_sim_machine *machine, uint32_t slot, uint32_t device) {
   if (device >= machine->card_count) return;
   vs_sim_use *use = &machine->processes[slot].use[device];
-  const uint64_t held = use->used_bytes;
   use->has_context = 0;
   use->context_bytes = 0;
-  remove_bytes(&machine->cards[device], use, held);
+  for (uint32_t i = 0; i < VS_SIM_MAX_ACCOUNTS; i++)
+    remove_bytes(&machine->cards[device], use, i, use->account_bytes[i]);
+}
+
+/* ---- accounts ------------------------------------------------------------------------------------------ */
+
+uint32_t vs_sim_machine_account(vs_sim_machine *machine, uint32_t slot, vs_str library) {
+  VS_ASSERT(slot < machine->process_limit);
+  char(*libraries)[VS_SIM_LIBRARY_SIZE] = machine->processes[slot].libraries;
+  char name[VS_SIM_LIBRARY_SIZE];
+  vs_format(name, sizeof name, "%S", library); /* its beginning, if it is longer */
+  for (uint32_t i = VS_SIM_FIXED_ACCOUNTS; i < VS_SIM_MAX_ACCOUNTS && name[0] != 0; i++) {
+    if (libraries[i][0] == 0) vs_format(libraries[i], sizeof libraries[i], "%s", name);
+    if (vs_str_equal(vs_str_from(libraries[i]), vs_str_from(name))) return i;
+  }
+  return VS_SIM_ACCOUNT_UNKNOWN;
+}
+
+vs_str vs_sim_machine_account_name(const vs_sim_process *process, uint32_t account) {
+  static const char *const names[] = {
+#define VS_SIM_ACCOUNT(account, name) name,
+#include "device/sim/accounts.def"
+  };
+  VS_ASSERT(account < VS_SIM_MAX_ACCOUNTS);
+  return account < VS_SIM_FIXED_ACCOUNTS ? vs_str_from(names[account])
+                                         : vs_str_from(process->libraries[account]);
+}
+
+uint64_t vs_sim_machine_at_peak(const vs_sim_machine *machine, uint32_t slot, uint32_t device,
+                                uint32_t account) {
+  VS_ASSERT(slot < VS_SIM_MAX_PROCESSES && device < VS_SIM_MAX_DEVICES && account < VS_SIM_MAX_ACCOUNTS);
+  const vs_sim_use *use = &machine->processes[slot].use[device];
+  const bool has_changed = use->kept_number == machine->cards[device].peak_number;
+  return has_changed ? use->kept_bytes[account] : use->account_bytes[account];
 }
 
 /* ---- repair and check ---------------------------------------------------------------------------------- */
@@ -181,9 +232,19 @@ static uint64_t held_of(const vs_sim_machine *machine, uint32_t device) {
   return sum;
 }
 
-/* Repairs the row of a process that may have died while it changed the row. */
+static uint64_t sum_of(const uint64_t bytes[VS_SIM_MAX_ACCOUNTS]) {
+  uint64_t sum = 0;
+  for (uint32_t i = 0; i < VS_SIM_MAX_ACCOUNTS; i++) sum += bytes[i];
+  return sum;
+}
+
+/* Repairs the row of a process that may have died while it changed the row. The accounts change first. */
 static void repair_use(const vs_sim_process *process, vs_sim_use *use) {
-  if (process->state != VS_SIM_PROCESS_LIVE) use->used_bytes = use->context_bytes = use->has_context = 0;
+  if (process->state != VS_SIM_PROCESS_LIVE) {
+    use->context_bytes = use->has_context = 0;
+    memset(use->account_bytes, 0, sizeof use->account_bytes);
+  }
+  use->used_bytes = sum_of(use->account_bytes);
   use->context_bytes = vs_min_u64(use->context_bytes, use->used_bytes);
   use->peak_bytes = vs_max_u64(use->peak_bytes, use->used_bytes);
 }
@@ -204,6 +265,7 @@ void vs_sim_machine_repair(vs_sim_machine *machine) {
 static bool check_use(const vs_sim_process *process, const vs_sim_use *use) {
   if (use->context_bytes > use->used_bytes || use->used_bytes > use->peak_bytes) return false;
   if (use->has_context == 0 && use->context_bytes != 0) return false;
+  if (sum_of(use->account_bytes) != use->used_bytes) return false;
   return process->state == VS_SIM_PROCESS_LIVE || use->used_bytes == 0;
 }
 

@@ -6,9 +6,13 @@
  *   processes[] has the bytes that each process holds of each card, with its contexts. cards[] has the sums over the processes,
  *   so that a query costs nothing.
  *
+ *   Each use is divided into accounts: for whom the bytes are. The sums of the accounts at the moment of the card's peak can be asked
+ *   for afterwards (vs_sim_machine_at_peak).
+ *
  * Invariant (vs_sim_machine_check): card.used_bytes = card.taken_bytes + sum over the processes of their
- * used_bytes <= card.figures.total_bytes; use.context_bytes <= use.used_bytes <= use.peak_bytes; a process
- * that has left holds nothing. Every change writes the process first, then the card: if a process dies in
+ * used_bytes <= card.figures.total_bytes; use.context_bytes <= use.used_bytes <= use.peak_bytes; used_bytes is the sum of the accounts, and
+ * the accounts at the card's peak sum up to card.peak_bytes unless a process that had a part in it has given its slot to another one; a
+ * process that has left holds nothing. Every change writes the process first, then the card: if a process dies in
  * between, vs_sim_machine_repair makes the sums true again. */
 #ifndef VS_DEVICE_SIM_MACHINE_H
 #define VS_DEVICE_SIM_MACHINE_H
@@ -20,6 +24,15 @@ enum {
   VS_SIM_MAX_PROCESSES = 256,
   VS_SIM_NAME_SIZE = 96,
   VS_SIM_KEY_SIZE = 24,
+  VS_SIM_MAX_ACCOUNTS = 32,
+  VS_SIM_LIBRARY_SIZE = 48,
+};
+
+/* The accounts from VS_SIM_FIXED_ACCOUNTS on are libraries of the process (vs_sim_machine_account). */
+enum {
+#define VS_SIM_ACCOUNT(account, name) VS_SIM_ACCOUNT_##account,
+#include "device/sim/accounts.def"
+  VS_SIM_FIXED_ACCOUNTS
 };
 
 typedef struct vs_sim_card {
@@ -31,6 +44,7 @@ typedef struct vs_sim_card {
   uint64_t context_bytes; /* charged to each process at its first use */
   uint64_t used_bytes;    /* by all processes, plus taken_bytes */
   uint64_t peak_bytes;    /* the maximum of used_bytes - taken_bytes, contexts included */
+  uint64_t peak_number;   /* how often peak_bytes rose */
   uint64_t largest_refused_bytes;
   uint64_t refused_count;
 } vs_sim_card;
@@ -51,6 +65,10 @@ typedef struct vs_sim_use {
   uint64_t has_allocator; /* 1: it reports */
   uint64_t allocated_peak_bytes, reserved_peak_bytes;
   uint64_t out_of_memory_count; /* errors that it raised */
+  uint64_t account_bytes[VS_SIM_MAX_ACCOUNTS];
+  /* account_bytes as they were before the first change after the card's peak number `kept_number`. */
+  uint64_t kept_bytes[VS_SIM_MAX_ACCOUNTS];
+  uint64_t kept_number;
 } vs_sim_use;
 
 typedef enum vs_sim_process_state {
@@ -65,11 +83,13 @@ typedef struct vs_sim_process {
   uint64_t started;       /* start time of the pid, in any unit: it tells processes with one pid apart */
   uint64_t entered, left; /* numbers of one sequence over all processes; 0: not yet */
   uint64_t steps, reads, kernels; /* counters for watchers; only the process itself writes them */
+  char libraries[VS_SIM_MAX_ACCOUNTS]
+                [VS_SIM_LIBRARY_SIZE]; /* names of the accounts that are libraries; "": not used */
   vs_sim_use use[VS_SIM_MAX_DEVICES];
 } vs_sim_process;
 
 #define VS_SIM_MACHINE_MAGIC \
-  UINT64_C(0x31656e2d6d69732d) /* with the version of this layout in the last byte */
+  UINT64_C(0x32656e2d6d69732d) /* with the version of this layout in the last byte */
 
 typedef struct vs_sim_machine {
   uint64_t magic;
@@ -99,20 +119,31 @@ VS_MUST_CHECK vs_sim_error vs_sim_machine_enter(vs_sim_machine *machine, uint32_
 /* Ends a process and releases all it held. Its peaks can still be read. */
 void vs_sim_machine_leave(vs_sim_machine *machine, uint32_t slot);
 
-/* Takes `bytes` of a card, without rounding. A failure changes nothing but the counts of refusals.
+/* The account of a library of a process: the one with that name, which a new name gets. VS_SIM_ACCOUNT_UNKNOWN if there are too many. */
+uint32_t vs_sim_machine_account(vs_sim_machine *machine, uint32_t slot, vs_str library);
+
+/* The name of an account; "": it is not used. */
+vs_str vs_sim_machine_account_name(const vs_sim_process *process, uint32_t account);
+
+/* What an account held when the card had its peak. */
+uint64_t vs_sim_machine_at_peak(const vs_sim_machine *machine, uint32_t slot, uint32_t device,
+                                uint32_t account);
+
+/* Takes `bytes` of a card for an account, without rounding. A failure changes nothing but the counts of refusals.
  * Fails: VS_SIM_OUT_OF_MEMORY (counted), VS_SIM_INVALID_DEVICE */
 VS_MUST_CHECK vs_sim_error vs_sim_machine_take(vs_sim_machine *machine, uint32_t slot, uint32_t device,
-                                               uint64_t bytes);
+                                               uint32_t account, uint64_t bytes);
 
-/* Releases bytes taken with vs_sim_machine_take. The caller must not release more than it took; if it does, the rest is
+/* Releases bytes taken with vs_sim_machine_take for that account. The caller must not release more than it took; if it does, the rest is
  * ignored. */
-void vs_sim_machine_give(vs_sim_machine *machine, uint32_t slot, uint32_t device, uint64_t bytes);
+void vs_sim_machine_give(vs_sim_machine *machine, uint32_t slot, uint32_t device, uint32_t account,
+                         uint64_t bytes);
 
-/* Makes the context of a process on a card; a second call does nothing. context_grow also adds `extra` bytes to it (larger
+/* Makes the context of a process on a card; a second call does nothing. context_grow also adds `extra` bytes to it, for an account (larger
  * stacks, loaded code). Fails as take; VS_SIM_OUT_OF_MEMORY is also counted as one of the context. */
 VS_MUST_CHECK vs_sim_error vs_sim_machine_context(vs_sim_machine *machine, uint32_t slot, uint32_t device);
 VS_MUST_CHECK vs_sim_error vs_sim_machine_context_grow(vs_sim_machine *machine, uint32_t slot,
-                                                       uint32_t device, uint64_t extra);
+                                                       uint32_t device, uint32_t account, uint64_t extra);
 
 /* Releases everything that a process holds of one card, with its context (a reset of the device). */
 void vs_sim_machine_reset(vs_sim_machine *machine, uint32_t slot, uint32_t device);

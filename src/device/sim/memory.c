@@ -66,36 +66,36 @@ static void lock_with_room(vs_sim *sim, uint32_t device, uint64_t bytes) {
   vs_sim_lock_machine(sim);
 }
 
-vs_sim_error vs_sim_pay(vs_sim *sim, uint32_t device, uint64_t bytes) {
+vs_sim_error vs_sim_pay(vs_sim *sim, uint32_t device, uint32_t account, uint64_t bytes) {
   VS_ASSERT(device < sim->device_count && sim->memory.windows[device].is_used);
   lock_with_room(sim, device, bytes);
-  const vs_sim_error error = vs_sim_machine_take(sim->machine, sim->slot, sim->cards[device], bytes);
+  const vs_sim_error error = vs_sim_machine_take(sim->machine, sim->slot, sim->cards[device], account, bytes);
   vs_sim_unlock_machine(sim);
   if (error == VS_SIM_OK) sim->memory.windows[device].charged_bytes += bytes;
   return error;
 }
 
-bool vs_sim_pay_quietly(vs_sim *sim, uint32_t device, uint64_t bytes) {
+bool vs_sim_pay_quietly(vs_sim *sim, uint32_t device, uint32_t account, uint64_t bytes) {
   vs_sim_lock_machine(sim);
   const uint32_t card = sim->cards[device];
   const bool is_enough = vs_sim_machine_free_bytes(sim->machine, card) >= bytes &&
-                         vs_sim_machine_take(sim->machine, sim->slot, card, bytes) == VS_SIM_OK;
+                         vs_sim_machine_take(sim->machine, sim->slot, card, account, bytes) == VS_SIM_OK;
   vs_sim_unlock_machine(sim);
   if (is_enough) sim->memory.windows[device].charged_bytes += bytes;
   return is_enough;
 }
 
-void vs_sim_pay_back(vs_sim *sim, uint32_t device, uint64_t bytes) {
+void vs_sim_pay_back(vs_sim *sim, uint32_t device, uint32_t account, uint64_t bytes) {
   VS_ASSERT(bytes <= sim->memory.windows[device].charged_bytes);
   sim->memory.windows[device].charged_bytes -= bytes;
   vs_sim_lock_machine(sim);
-  vs_sim_machine_give(sim->machine, sim->slot, sim->cards[device], bytes);
+  vs_sim_machine_give(sim->machine, sim->slot, sim->cards[device], account, bytes);
   vs_sim_unlock_machine(sim);
 }
 
 vs_sim_error vs_sim_refuse(vs_sim *sim, uint32_t device, uint64_t bytes) {
   VS_ASSERT(bytes > VS_SIM_MOST_TOTAL);
-  return vs_sim_pay(sim, device, bytes);
+  return vs_sim_pay(sim, device, sim->account, bytes);
 }
 
 /* ---- the card ------------------------------------------------------------------------------------------ */
@@ -111,10 +111,11 @@ vs_sim_error vs_sim_context_use(vs_sim *sim, uint32_t device) {
   return error;
 }
 
-vs_sim_error vs_sim_context_grow(vs_sim *sim, uint32_t device, uint64_t bytes) {
+vs_sim_error vs_sim_context_grow(vs_sim *sim, uint32_t device, uint32_t account, uint64_t bytes) {
   VS_SIM_TRY(vs_sim_context_use(sim, device));
   lock_with_room(sim, device, bytes);
-  const vs_sim_error error = vs_sim_machine_context_grow(sim->machine, sim->slot, sim->cards[device], bytes);
+  const vs_sim_error error =
+      vs_sim_machine_context_grow(sim->machine, sim->slot, sim->cards[device], account, bytes);
   vs_sim_unlock_machine(sim);
   return error;
 }
@@ -195,6 +196,7 @@ static vs_sim_error find_small(vs_sim *sim, uint32_t device, uint64_t bytes, uin
   vs_sim_window *window = &sim->memory.windows[device];
   VS_SIM_TRY(
       vs_sim_from_status(vs_sim_free_set_reserve(sim->host, &window->small, 2 * (window->small_pieces + 1))));
+  VS_SIM_TRY(vs_sim_from_status(vs_map_reserve(sim->host, &window->shared)));
   *is_fresh = !vs_sim_free_set_first(&window->small, bytes, 1, address);
   return *is_fresh ? vs_sim_granules_find(sim, device, VS_SIM_GRANULE, address) : VS_SIM_OK;
 }
@@ -204,6 +206,7 @@ static void cut_small(vs_sim *sim, uint32_t device, uint64_t address, uint64_t b
   if (is_fresh) {
     vs_sim_granules_cut(sim, device, address, VS_SIM_GRANULE);
     (void)vs_sim_free_set_put(&window->small, granule_of(address), granule_of(address));
+    vs_map_add(&window->shared, granule_of(address).start, sim->account);
   }
   vs_sim_free_set_cut(&window->small, address, bytes);
   window->small_pieces++;
@@ -218,7 +221,11 @@ static void give_small(vs_sim *sim, uint32_t device, uint64_t address, uint64_t 
   if (free_range.size < VS_SIM_GRANULE) return;
   vs_sim_free_set_cut(&window->small, free_range.start, free_range.size);
   vs_sim_granules_give(sim, device, free_range.start, free_range.size);
-  vs_sim_pay_back(sim, device, VS_SIM_GRANULE);
+  const size_t shared = vs_map_find(&window->shared, free_range.start);
+  VS_ASSERT(shared != VS_MAP_NONE);
+  const uint32_t account = window->shared.slots[shared].value;
+  vs_map_remove(&window->shared, shared);
+  vs_sim_pay_back(sim, device, account, VS_SIM_GRANULE);
 }
 
 /* ---- device memory ------------------------------------------------------------------------------------- */
@@ -234,7 +241,8 @@ static vs_sim_error alloc_small(vs_sim *sim, vs_sim_range *range, uint32_t *inde
   bool is_fresh;
   VS_SIM_TRY(find_small(sim, range->device, bytes, &range->base, &is_fresh));
   VS_SIM_TRY(vs_sim_range_add(sim, &sim->memory.by_base, range, index));
-  const vs_sim_error error = is_fresh ? vs_sim_pay(sim, range->device, VS_SIM_GRANULE) : VS_SIM_OK;
+  const vs_sim_error error =
+      is_fresh ? vs_sim_pay(sim, range->device, sim->account, VS_SIM_GRANULE) : VS_SIM_OK;
   if (error == VS_SIM_OK) cut_small(sim, range->device, range->base, bytes, is_fresh);
   else vs_sim_range_undo(sim, &sim->memory.by_base, range->base);
   return error;
@@ -244,7 +252,7 @@ static vs_sim_error alloc_granules(vs_sim *sim, vs_sim_range *range, bool is_cha
   const uint64_t bytes = footprint(range);
   VS_SIM_TRY(vs_sim_granules_find(sim, range->device, bytes, &range->base));
   VS_SIM_TRY(vs_sim_range_add(sim, &sim->memory.by_base, range, index));
-  const vs_sim_error error = is_charged ? vs_sim_pay(sim, range->device, bytes) : VS_SIM_OK;
+  const vs_sim_error error = is_charged ? vs_sim_pay(sim, range->device, range->account, bytes) : VS_SIM_OK;
   if (error == VS_SIM_OK) vs_sim_granules_cut(sim, range->device, range->base, bytes);
   else vs_sim_range_undo(sim, &sim->memory.by_base, range->base);
   return error;
@@ -255,7 +263,8 @@ vs_sim_error vs_sim_alloc(vs_sim *sim, uint32_t device, uint64_t size, uint64_t 
   if (size == 0) return VS_SIM_INVALID_VALUE;
   VS_SIM_TRY(vs_sim_context_use(sim, device));
   if (size > VS_SIM_MOST_TOTAL) return vs_sim_refuse(sim, device, size);
-  vs_sim_range range = {.size = size, .device = device, .kind = VS_SIM_RANGE_DEVICE};
+  vs_sim_range range = {
+      .size = size, .device = device, .kind = VS_SIM_RANGE_DEVICE, .account = (uint8_t)sim->account};
   uint32_t index;
   VS_SIM_TRY(size <= VS_SIM_SMALL_LIMIT ? alloc_small(sim, &range, &index)
                                         : alloc_granules(sim, &range, true, &index));
@@ -284,7 +293,7 @@ void vs_sim_range_free(vs_sim *sim, const vs_sim_range *range) {
     return;
   }
   vs_sim_granules_give(sim, range->device, range->base, bytes);
-  if (range->kind == VS_SIM_RANGE_DEVICE) vs_sim_pay_back(sim, range->device, bytes);
+  if (range->kind == VS_SIM_RANGE_DEVICE) vs_sim_pay_back(sim, range->device, range->account, bytes);
   if (range->kind == VS_SIM_RANGE_MANAGED) sim->memory.windows[range->device].managed_bytes -= range->size;
 }
 
@@ -475,6 +484,7 @@ void vs_sim_memory_deinit(vs_sim *sim) {
   for (uint32_t d = 0; d < VS_SIM_MAX_DEVICES; d++) {
     vs_sim_free_set_deinit(sim->host, &m->windows[d].granules);
     vs_sim_free_set_deinit(sim->host, &m->windows[d].small);
+    vs_map_deinit(sim->host, &m->windows[d].shared);
   }
   vs_sim_free_set_deinit(sim->host, &m->addresses);
   vs_ordmap_deinit(sim->host, &m->by_base);

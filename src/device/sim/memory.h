@@ -54,6 +54,7 @@ typedef struct vs_sim_range {
   uint32_t flags;      /* for the face */
   uint32_t device;     /* VS_SIM_NO_DEVICE_ID: the host */
   uint8_t kind;        /* vs_sim_range_kind */
+  uint8_t account;     /* DEVICE, CHUNK: for whom it was taken */
   uint8_t readable;    /* MAPPING: a bit for each device with read access */
   uint8_t writable;
   uint32_t uses; /* IMPORTED: how often it was opened; CHUNK: its blocks; a spare entry: the next one */
@@ -73,13 +74,14 @@ typedef struct vs_sim_token {
 typedef struct vs_sim_window {
   vs_sim_free_set granules; /* free addresses of the window */
   vs_sim_free_set small;    /* free addresses in the granules that small requests share */
-  uint64_t pieces;          /* owners of granules: ranges, shared granules, chunks */
-  uint64_t small_pieces;    /* ranges in shared granules */
-  uint64_t charged_bytes;   /* charged at the machine for this process, without contexts */
-  uint64_t managed_bytes;   /* sum of the sizes of managed ranges */
-  bool is_used;             /* the context exists */
-  uint8_t peers;            /* a bit for each device whose memory this one may access */
-  vs_sim_own own;           /* objects of the driver and of libraries, whose memory is the context's */
+  vs_map shared; /* by address, the granules that small requests share: the account that the first one has */
+  uint64_t pieces;        /* owners of granules: ranges, shared granules, chunks */
+  uint64_t small_pieces;  /* ranges in shared granules */
+  uint64_t charged_bytes; /* charged at the machine for this process, without contexts */
+  uint64_t managed_bytes; /* sum of the sizes of managed ranges */
+  bool is_used;           /* the context exists */
+  uint8_t peers;          /* a bit for each device whose memory this one may access */
+  vs_sim_own own;         /* objects of the driver and of libraries, whose memory is the context's */
 } vs_sim_window;
 
 struct vs_sim_physical;
@@ -109,8 +111,9 @@ struct vs_sim_memory {
  * Fails: VS_SIM_INVALID_DEVICE, VS_SIM_OUT_OF_MEMORY */
 VS_MUST_CHECK vs_sim_error vs_sim_context_use(vs_sim *sim, uint32_t device);
 
-/* Adds memory to the context, which is released with it: loaded code, larger stacks. Fails as above. */
-VS_MUST_CHECK vs_sim_error vs_sim_context_grow(vs_sim *sim, uint32_t device, uint64_t bytes);
+/* Adds memory to the context, which is released with it, for an account: loaded code, larger stacks. Fails as above. */
+VS_MUST_CHECK vs_sim_error vs_sim_context_grow(vs_sim *sim, uint32_t device, uint32_t account,
+                                               uint64_t bytes);
 
 /* Free and total memory of a card, over all processes. Makes the context, as cudaMemGetInfo does. */
 VS_MUST_CHECK vs_sim_error vs_sim_memory_info(vs_sim *sim, uint32_t device, uint64_t *free_bytes,

@@ -40,9 +40,9 @@ void vs_sim_range_remove(vs_sim *sim, vs_ordmap *map, uint64_t base);
 void vs_sim_range_undo(vs_sim *sim, vs_ordmap *map, uint64_t base);
 
 /* The charge at the machine. A refusal of `vs_sim_pay_quietly` is not counted as a refused request. */
-VS_MUST_CHECK vs_sim_error vs_sim_pay(vs_sim *sim, uint32_t device, uint64_t bytes);
-VS_MUST_CHECK bool vs_sim_pay_quietly(vs_sim *sim, uint32_t device, uint64_t bytes);
-void vs_sim_pay_back(vs_sim *sim, uint32_t device, uint64_t bytes);
+VS_MUST_CHECK vs_sim_error vs_sim_pay(vs_sim *sim, uint32_t device, uint32_t account, uint64_t bytes);
+VS_MUST_CHECK bool vs_sim_pay_quietly(vs_sim *sim, uint32_t device, uint32_t account, uint64_t bytes);
+void vs_sim_pay_back(vs_sim *sim, uint32_t device, uint32_t account, uint64_t bytes);
 /* Lets the machine refuse, and count, a request that is larger than any window. */
 VS_MUST_CHECK vs_sim_error vs_sim_refuse(vs_sim *sim, uint32_t device, uint64_t bytes);
 

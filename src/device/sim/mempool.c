@@ -109,7 +109,7 @@ static void drop_chunk(vs_sim *sim, vs_sim_pool *pool, vs_ordmap_pos pos) {
   vs_sim_free_set_cut(&pool->free_set, chunk.base, chunk.size);
   vs_sim_range_remove(sim, &pool->chunks, chunk.base);
   vs_sim_granules_give(sim, chunk.device, chunk.base, chunk.size);
-  vs_sim_pay_back(sim, chunk.device, chunk.size);
+  vs_sim_pay_back(sim, chunk.device, chunk.account, chunk.size);
   pool->reserved -= chunk.size;
   pool->idle -= chunk.size;
 }
@@ -158,15 +158,25 @@ vs_sim_error vs_sim_pool_trim(vs_sim *sim, uint64_t pool, uint64_t keep_bytes) {
   return VS_SIM_OK;
 }
 
+/* Memory of a graph is not for the library that launches it. */
+static uint32_t account_of(const vs_sim *sim, const vs_sim_pool *pool) {
+  const size_t index = (size_t)(pool - sim->memory.pools.data);
+  return index >= FIRST_GRAPH_POOL && index < FIRST_MADE_POOL ? VS_SIM_ACCOUNT_GRAPHS : sim->account;
+}
+
 /* Adds a chunk whose bytes are already charged; if it fails, it releases them. */
 static vs_sim_error enter_chunk(vs_sim *sim, vs_sim_pool *pool, uint64_t handle, uint64_t base,
                                 uint64_t bytes) {
-  const vs_sim_range chunk = {
-      .base = base, .size = bytes, .owner = handle, .device = pool->device, .kind = VS_SIM_RANGE_CHUNK};
+  const vs_sim_range chunk = {.base = base,
+                              .size = bytes,
+                              .owner = handle,
+                              .device = pool->device,
+                              .kind = VS_SIM_RANGE_CHUNK,
+                              .account = (uint8_t)account_of(sim, pool)};
   uint32_t index;
   const vs_sim_error error = vs_sim_range_add(sim, &pool->chunks, &chunk, &index);
   if (error != VS_SIM_OK) {
-    vs_sim_pay_back(sim, pool->device, bytes);
+    vs_sim_pay_back(sim, pool->device, chunk.account, bytes);
     return error;
   }
   vs_sim_granules_cut(sim, pool->device, base, bytes);
@@ -194,7 +204,7 @@ static vs_sim_error try_chunk(vs_sim *sim, vs_sim_pool *pool, uint64_t handle, u
   *is_full = true;
   if (!may_hold(pool, bytes)) return VS_SIM_OK;
   VS_SIM_TRY(vs_sim_granules_find(sim, pool->device, bytes, &base));
-  *is_full = !vs_sim_pay_quietly(sim, pool->device, bytes);
+  *is_full = !vs_sim_pay_quietly(sim, pool->device, account_of(sim, pool), bytes);
   return *is_full ? VS_SIM_OK : enter_chunk(sim, pool, handle, base, bytes);
 }
 
@@ -216,7 +226,7 @@ static vs_sim_error grow(vs_sim *sim, vs_sim_pool *pool, uint64_t handle, uint64
   uint64_t base;
   VS_SIM_TRY(vs_sim_granules_find(sim, pool->device, sizes[1], &base));
   /* The refusal that counts. It can still succeed if another process has just released memory. */
-  VS_SIM_TRY(vs_sim_pay(sim, pool->device, sizes[1]));
+  VS_SIM_TRY(vs_sim_pay(sim, pool->device, account_of(sim, pool), sizes[1]));
   return enter_chunk(sim, pool, handle, base, sizes[1]);
 }
 

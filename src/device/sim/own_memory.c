@@ -15,6 +15,11 @@ static const own_part parts[] = {
 #include "device/sim/own_memory.def"
 };
 
+static const uint32_t accounts[] = {
+#define VS_SIM_OWN(kind) [VS_SIM_OWN_##kind] = VS_SIM_ACCOUNT_##kind,
+#include "device/sim/own_memory.def"
+};
+
 uint64_t vs_sim_own_bytes(vs_sim_own_kind kind, const vs_sim_figures *figures, uint32_t count) {
   VS_ASSERT(kind < VS_SIM_OWN_KINDS);
   uint64_t sum = 0;
@@ -59,7 +64,7 @@ vs_sim_error vs_sim_own_take(vs_sim *sim, uint32_t device, vs_sim_own_kind kind,
     const vs_sim_figures *figures = &sim->machine->cards[sim->cards[device]].figures;
     bytes = vs_sim_own_bytes(kind, figures, own->most[kind] + 1) -
             vs_sim_own_bytes(kind, figures, own->most[kind]);
-    if (bytes > 0) VS_SIM_TRY(vs_sim_context_grow(sim, device, bytes));
+    if (bytes > 0) VS_SIM_TRY(vs_sim_context_grow(sim, device, accounts[kind], bytes));
     own->most[kind]++;
   }
   own->live[kind]++;

@@ -42,6 +42,7 @@ struct vs_sim {
   const vs_host *host;
   vs_sim_machine *machine; /* borrowed */
   uint32_t slot;           /* of this process in it */
+  uint32_t account;        /* for whom memory is taken until the caller changes it (machine.h) */
   uint32_t device_count;
   uint32_t cards[VS_SIM_MAX_DEVICES]; /* the machine's card of each device; initially device d is card d */
   vs_sim_hooks hooks;

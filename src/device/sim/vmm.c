@@ -92,7 +92,7 @@ static void drop_if_unheld(vs_sim *sim, uint32_t index) {
   vs_sim_physical *physical = physical_at(sim, index);
   if (physical->refs > 0 || physical->mappings > 0) return;
   VS_ASSERT(physical->size > 0 && is_whole(physical->size));
-  if (physical->is_charged) vs_sim_pay_back(sim, physical->device, physical->size);
+  if (physical->is_charged) vs_sim_pay_back(sim, physical->device, physical->account, physical->size);
   *physical = (vs_sim_physical){.next = sim->memory.spare_physical};
   sim->memory.spare_physical = index;
 }
@@ -104,9 +104,13 @@ vs_sim_error vs_sim_physical_create(vs_sim *sim, uint32_t device, uint64_t size,
   const bool is_of_card = device != VS_SIM_NO_DEVICE_ID;
   if (is_of_card) VS_SIM_TRY(vs_sim_context_use(sim, device));
   VS_SIM_TRY(make_room(sim));
-  if (is_of_card) VS_SIM_TRY(vs_sim_pay(sim, device, size));
-  const vs_sim_physical physical = {
-      .size = size, .device = device, .refs = 1, .is_charged = is_of_card, .flags = flags};
+  if (is_of_card) VS_SIM_TRY(vs_sim_pay(sim, device, sim->account, size));
+  const vs_sim_physical physical = {.size = size,
+                                    .device = device,
+                                    .refs = 1,
+                                    .is_charged = is_of_card,
+                                    .account = sim->account,
+                                    .flags = flags};
   *handle = add_physical(sim, &physical);
   return VS_SIM_OK;
 }

@@ -19,9 +19,10 @@ typedef struct vs_sim_physical {
   uint32_t device; /* VS_SIM_NO_DEVICE_ID: host memory, not charged */
   uint32_t refs;
   uint32_t mappings;
-  bool is_charged; /* to this process: false for host memory and imports */
-  uint64_t flags;  /* for the face: kinds of handles, compression, ... */
-  uint32_t next;   /* in the list of spare slots; UINT32_MAX: none */
+  bool is_charged;  /* to this process: false for host memory and imports */
+  uint32_t account; /* for whom, with is_charged */
+  uint64_t flags;   /* for the face: kinds of handles, compression, ... */
+  uint32_t next;    /* in the list of spare slots; UINT32_MAX: none */
 } vs_sim_physical;
 
 /* `alignment`: 0 or a power of two. `hint`: a preferred address, ignored if it is not free.

@@ -2,6 +2,7 @@
  * not know. */
 #include "faces/dryrun/report.h"
 #include "base/check.h"
+#include "faces/dryrun/ledger.h"
 #include "faces/dryrun/limits.h"
 #include "faces/dryrun/processes.h"
 #include "faces/dryrun/ranks.h"
@@ -424,6 +425,7 @@ void vs_dryrun_put_report(vs_screen *screen, vs_json reply, vs_dryrun_next next)
     put_holders(&p);
     put_kv_cache(&p);
     put_overhead(&p);
+    vs_sheet_put_ledger(&p);
     put_model(&p);
     vs_dryrun_put_search(&p);
   }

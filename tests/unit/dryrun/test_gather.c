@@ -41,7 +41,7 @@ static uint32_t add_process(uint32_t pid, uint32_t card, uint64_t bytes) {
   uint32_t slot;
   assert_int_equal(vs_sim_machine_enter(&the_machine, pid, 1, &slot), VS_SIM_OK);
   assert_int_equal(vs_sim_machine_context(&the_machine, slot, card), VS_SIM_OK);
-  assert_int_equal(vs_sim_machine_take(&the_machine, slot, card, bytes), VS_SIM_OK);
+  assert_int_equal(vs_sim_machine_take(&the_machine, slot, card, VS_SIM_ACCOUNT_UNKNOWN, bytes), VS_SIM_OK);
   return slot;
 }
 
@@ -141,7 +141,8 @@ static void test_refused(void **state) {
   (void)state;
   uint32_t slot;
   assert_int_equal(vs_sim_machine_enter(&the_machine, GONE, 1, &slot), VS_SIM_OK);
-  assert_int_equal(vs_sim_machine_take(&the_machine, slot, 1, 100 * GiB), VS_SIM_OUT_OF_MEMORY);
+  assert_int_equal(vs_sim_machine_take(&the_machine, slot, 1, VS_SIM_ACCOUNT_UNKNOWN, 100 * GiB),
+                   VS_SIM_OUT_OF_MEMORY);
   fault_host fault;
   fault_host_init(&fault, FAULT_NEVER);
   vs_result result = make_result(&fault.host);
@@ -164,9 +165,11 @@ static void test_refused_to_pytorch(void **state) {
     char name[64];
     assert_int_equal(vs_sim_machine_enter(&the_machine, GONE, 1, &slot), VS_SIM_OK);
     assert_int_equal(vs_sim_machine_context(&the_machine, slot, 0), VS_SIM_OK);
-    assert_int_equal(vs_sim_machine_take(&the_machine, slot, 0, 100 * GiB), VS_SIM_OUT_OF_MEMORY);
+    assert_int_equal(vs_sim_machine_take(&the_machine, slot, 0, VS_SIM_ACCOUNT_UNKNOWN, 100 * GiB),
+                     VS_SIM_OUT_OF_MEMORY);
     if (refused != 0)
-      assert_int_equal(vs_sim_machine_context_grow(&the_machine, slot, 0, 100 * GiB), VS_SIM_OUT_OF_MEMORY);
+      assert_int_equal(vs_sim_machine_context_grow(&the_machine, slot, 0, VS_SIM_ACCOUNT_UNKNOWN, 100 * GiB),
+                       VS_SIM_OUT_OF_MEMORY);
     vs_sim_machine_leave(&the_machine, slot);
     vs_format(name, sizeof name, "stats.%d.json", GONE);
     put_file(name, "{\"devices\":[{\"device\":0,\"card\":0,\"peak_reserved_bytes\":1,\"num_ooms\":0}]}");

@@ -72,7 +72,7 @@ static void test_idle(void **state) {
   assert_false(is_idle(&watch, 0, 100)); /* it has not used a GPU */
   assert_int_equal(vs_sim_machine_enter(machine, 7, 1, &slot), VS_SIM_OK);
   assert_false(is_idle(&watch, 0, 200));
-  assert_int_equal(vs_sim_machine_take(machine, slot, 1, 4096), VS_SIM_OK);
+  assert_int_equal(vs_sim_machine_take(machine, slot, 1, VS_SIM_ACCOUNT_UNKNOWN, 4096), VS_SIM_OK);
   assert_false(is_idle(&watch, 0, 300)); /* it has just done so */
   assert_false(is_idle(&watch, 5, 304));
   assert_true(is_idle(&watch, 5, 305));
@@ -90,11 +90,13 @@ static void test_what_is_not_quiet(void **state) {
   assert_int_equal(vs_sim_machine_enter(machine, 7, 1, &slot), VS_SIM_OK);
   for (int what = 0; what < 7; what++) {
     switch (what) {
-      case 0: assert_int_equal(vs_sim_machine_take(machine, slot, 0, 4096), VS_SIM_OK); break;
+      case 0:
+        assert_int_equal(vs_sim_machine_take(machine, slot, 0, VS_SIM_ACCOUNT_UNKNOWN, 4096), VS_SIM_OK);
+        break;
       case 1: machine->processes[slot].kernels++; break;
       case 2: machine->processes[slot].reads++; break;
       case 3: machine->processes[slot].steps++; break;
-      case 4: vs_sim_machine_give(machine, slot, 0, 1024); break;
+      case 4: vs_sim_machine_give(machine, slot, 0, VS_SIM_ACCOUNT_UNKNOWN, 1024); break;
       case 5: assert_int_equal(vs_sim_machine_enter(machine, 8, 1, &other), VS_SIM_OK); break;
       default: vs_sim_machine_leave(machine, other); break;
     }
@@ -119,7 +121,7 @@ static void test_ready(void **state) {
   assert_false(is_ready(&watch, VS_READY_YES, 10)); /* another server than that of the model may say so */
   assert_false(is_ready(&watch, VS_READY_YES, 14));
   assert_true(is_ready(&watch, VS_READY_YES, 15)); /* it loads its model later */
-  assert_int_equal(vs_sim_machine_take(machine, slot, 1, 4096), VS_SIM_OK);
+  assert_int_equal(vs_sim_machine_take(machine, slot, 1, VS_SIM_ACCOUNT_UNKNOWN, 4096), VS_SIM_OK);
   assert_false(is_ready(&watch, VS_READY_NO, 16));
   assert_false(is_ready(&watch, VS_READY_ANSWERS, 17));
   assert_true(is_ready(&watch, VS_READY_YES, 17));

@@ -52,7 +52,8 @@ vs_sim_error vs_simcuda_limit_set(uint32_t device, uint32_t limit, uint64_t valu
   if (value > most && weight(figures, limit) != 0)
     error = value - most > figures->total_bytes
                 ? VS_SIM_OUT_OF_MEMORY
-                : vs_sim_context_grow(sim, device, (value - most) * weight(figures, limit));
+                : vs_sim_context_grow(sim, device, VS_SIM_ACCOUNT_CONTEXT,
+                                      (value - most) * weight(figures, limit));
   if (error == VS_SIM_OK) {
     limits[device][limit].is_set = true;
     limits[device][limit].value = value;

@@ -250,6 +250,7 @@ vs_sim_error vs_simcuda_begin(void) { return is_ready() ? VS_SIM_OK : begin_or_r
 vs_sim *vs_simcuda_lock(void) {
   if (!is_ready() && begin_or_refuse() != VS_SIM_OK) return NULL;
   vs_simcuda_lock_begun();
+  vs_this_process.sim.account = vs_simcuda_this_thread()->account;
   return &vs_this_process.sim;
 }
 

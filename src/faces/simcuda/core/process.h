@@ -108,7 +108,14 @@ typedef struct vs_simcuda_thread {
     uint64_t shared_bytes;
     uint64_t stream;
   } configurations[16];
+  uint32_t account;           /* for whom memory is taken: vs_simcuda_charge */
+  const void *charged_caller; /* whose account it is; NULL: nobody's */
 } vs_simcuda_thread;
+
+/* For whom the simulation takes memory of a card in the calls of this thread from now on: an account of device/sim/accounts.def, or the
+ * library of the program that contains `caller`, as it calls us. Called without the lock. */
+VS_SIMCUDA_API void vs_simcuda_charge(uint32_t account);
+VS_SIMCUDA_API void vs_simcuda_charge_caller(const void *caller);
 
 /* The calling thread's state; valid as long as the thread. Never NULL. */
 VS_SIMCUDA_API vs_simcuda_thread *vs_simcuda_this_thread(void);

@@ -87,11 +87,13 @@ static cudaError_t make_array(cudaArray_t *handle, const struct cudaChannelForma
 
 cudaError_t sim_cudaMallocArray(cudaArray_t *array, const struct cudaChannelFormatDesc *format, size_t width,
                                 size_t height, unsigned int flags) {
+  vs_simcuda_charge_caller(__builtin_return_address(0));
   return make_array(array, format, (struct cudaExtent){width, height, 0}, flags);
 }
 
 cudaError_t sim_cudaMalloc3DArray(cudaArray_t *array, const struct cudaChannelFormatDesc *format,
                                   struct cudaExtent extent, unsigned int flags) {
+  vs_simcuda_charge_caller(__builtin_return_address(0));
   return make_array(array, format, extent, flags);
 }
 

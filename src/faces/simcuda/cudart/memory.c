@@ -16,6 +16,7 @@ static vs_sim_error alloc_device(uint64_t size, uint64_t *address) {
 }
 
 cudaError_t sim_cudaMalloc(void **memory, size_t size) {
+  vs_simcuda_charge_caller(__builtin_return_address(0));
   uint64_t address = 0;
   if (memory == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
   const vs_sim_error error = alloc_device(size, &address);
@@ -34,6 +35,7 @@ static bool pitched(uint64_t width, uint64_t height, uint64_t *pitch, uint64_t *
 }
 
 cudaError_t sim_cudaMallocPitch(void **memory, size_t *pitch, size_t width, size_t height) {
+  vs_simcuda_charge_caller(__builtin_return_address(0));
   uint64_t address = 0, bytes = 0, size = 0;
   if (memory == NULL || pitch == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
   if (!pitched(width, height, &bytes, &size)) return vs_rt_answer(VS_SIM_OUT_OF_MEMORY);
@@ -46,6 +48,7 @@ cudaError_t sim_cudaMallocPitch(void **memory, size_t *pitch, size_t width, size
 }
 
 cudaError_t sim_cudaMalloc3D(struct cudaPitchedPtr *memory, struct cudaExtent extent) {
+  vs_simcuda_charge_caller(__builtin_return_address(0));
   uint64_t address = 0, pitch = 0, size = 0;
   size_t rows;
   if (memory == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);

@@ -9,10 +9,12 @@ static cudaError_t alloc_from(void **memory, uint64_t size, uint64_t pool, cudaS
 }
 
 cudaError_t sim_cudaMallocAsync(void **memory, size_t size, cudaStream_t stream) {
+  vs_simcuda_charge_caller(__builtin_return_address(0));
   return alloc_from(memory, size, 0, stream);
 }
 
 cudaError_t sim_cudaMallocFromPoolAsync(void **memory, size_t size, cudaMemPool_t pool, cudaStream_t stream) {
+  vs_simcuda_charge_caller(__builtin_return_address(0));
   return pool == NULL ? vs_rt_answer(VS_SIM_INVALID_VALUE)
                       : alloc_from(memory, size, VS_RT_NUMBER(pool), stream);
 }

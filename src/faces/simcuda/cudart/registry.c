@@ -198,6 +198,7 @@ static vs_sim_error place_variable(vs_rt_symbol *variable, uint32_t device, uint
     return VS_SIM_OK;
   }
   VS_SIM_TRY(vs_simcuda_use(device));
+  vs_simcuda_charge(VS_SIM_ACCOUNT_KERNELS);
   vs_sim *sim = vs_simcuda_lock();
   if (sim == NULL) return VS_SIM_NOT_INITIALIZED;
   const vs_sim_error error = vs_sim_alloc(sim, device, variable->size, address);

@@ -184,6 +184,7 @@ static cufftResult make(plan *of, const transform *what, size_t *size) {
   const cufftResult status = size_area(what, &area);
   if (status != CUFFT_SUCCESS) return status;
   if (of->allocates && area.bytes != 0) {
+    vs_simcuda_charge(VS_SIM_ACCOUNT_CUFFT);
     vs_sim *sim = vs_simcuda_lock();
     if (sim == NULL) return CUFFT_SETUP_FAILED;
     const vs_sim_error error = vs_sim_alloc(sim, of->device, area.bytes, &of->area);

@@ -133,6 +133,7 @@ static curandStatus_t take_states(curandGenerator_t generator) {
   const uint64_t threads = (uint64_t)figures->sm_count * figures->threads_per_sm / 2;
   const bool is_by_group = state_bytes(generator->type) > 1024;
   const uint64_t bytes = state_bytes(generator->type) * (is_by_group ? 200 : threads);
+  vs_simcuda_charge(VS_SIM_ACCOUNT_CURAND);
   vs_sim *sim = vs_simcuda_lock();
   if (sim == NULL) return CURAND_STATUS_INITIALIZATION_FAILED;
   const vs_sim_error error = vs_sim_alloc(sim, generator->device, bytes, &generator->states);

@@ -88,6 +88,7 @@ static CUresult keep(const vs_driver_array *array, CUarray *handle) {
 
 CUresult sim_cuArray3DCreate_v2(CUarray *handle, const CUDA_ARRAY3D_DESCRIPTOR *descriptor) {
   VS_CU_NEED(handle != NULL && descriptor != NULL);
+  vs_simcuda_charge_caller(__builtin_return_address(0));
   vs_driver_array array;
   VS_CU_TRY(lay_out(descriptor, &array));
   CUdeviceptr address = 0;
@@ -100,6 +101,7 @@ CUresult sim_cuArray3DCreate_v2(CUarray *handle, const CUDA_ARRAY3D_DESCRIPTOR *
 
 CUresult sim_cuArrayCreate_v2(CUarray *handle, const CUDA_ARRAY_DESCRIPTOR *descriptor) {
   VS_CU_NEED(descriptor != NULL);
+  vs_simcuda_charge_caller(__builtin_return_address(0));
   const CUDA_ARRAY3D_DESCRIPTOR all = {.Width = descriptor->Width,
                                        .Height = descriptor->Height,
                                        .Format = descriptor->Format,

@@ -28,6 +28,7 @@ static vs_sim_error allocate(vs_driver_at *at, uint64_t size, CUdeviceptr *addre
 
 CUresult sim_cuMemAlloc_v2(CUdeviceptr *address, size_t size) {
   VS_CU_NEED(address != NULL && size != 0);
+  vs_simcuda_charge_caller(__builtin_return_address(0));
   VS_CU_CALL(allocate(&at, size, address));
 }
 
@@ -39,6 +40,7 @@ CUresult sim_cuMemAllocPitch_v2(CUdeviceptr *address, size_t *pitch, size_t widt
   const uint64_t row = (width + PITCH_ALIGNMENT - 1) / PITCH_ALIGNMENT * PITCH_ALIGNMENT;
   if (height > UINT64_MAX / row) return CUDA_ERROR_OUT_OF_MEMORY;
   VS_ASSERT(row >= width && row % PITCH_ALIGNMENT == 0);
+  vs_simcuda_charge_caller(__builtin_return_address(0));
   VS_CU_TRY(sim_cuMemAlloc_v2(address, row * height));
   *pitch = row;
   return CUDA_SUCCESS;

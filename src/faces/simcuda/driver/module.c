@@ -467,6 +467,7 @@ static CUresult make_variable(module *in, const char *name, uint64_t size, varia
   memcpy((*made)->name, name, strlen(name) + 1);
   (*made)->size = size;
   vs_driver_at at;
+  vs_simcuda_charge(VS_SIM_ACCOUNT_KERNELS);
   CUresult result = vs_driver_lock(&at);
   if (result == CUDA_SUCCESS)
     result = vs_driver_done(vs_sim_alloc(at.sim, at.device, size, &(*made)->address));

@@ -10,11 +10,13 @@ static CUresult allocate(CUdeviceptr *address, size_t size, CUmemoryPool pool, C
 }
 
 CUresult sim_cuMemAllocAsync(CUdeviceptr *address, size_t size, CUstream stream) {
+  vs_simcuda_charge_caller(__builtin_return_address(0));
   return allocate(address, size, NULL, stream);
 }
 
 CUresult sim_cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t size, CUmemoryPool pool, CUstream stream) {
   VS_CU_NEED(pool != NULL);
+  vs_simcuda_charge_caller(__builtin_return_address(0));
   return allocate(address, size, pool, stream);
 }
 

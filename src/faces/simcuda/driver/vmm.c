@@ -56,6 +56,7 @@ CUresult sim_cuMemGetAllocationGranularity(size_t *granularity, const CUmemAlloc
 CUresult sim_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
                          const CUmemAllocationProp *properties, unsigned long long flags) {
   VS_CU_NEED(handle != NULL && flags == 0);
+  vs_simcuda_charge_caller(__builtin_return_address(0));
   VS_CU_TRY(vs_driver_begin());
   uint32_t device = 0;
   VS_CU_TRY(device_of(properties, &device));

@@ -126,6 +126,7 @@ static vs_nccl_place place_of(ncclComm_t comm) {
 }
 
 static vs_sim_error take_piece(uint32_t device, vs_nccl_piece *piece) {
+  vs_simcuda_charge(VS_SIM_ACCOUNT_NCCL);
   vs_sim *sim = vs_simcuda_lock();
   if (sim == NULL) return VS_SIM_NOT_INITIALIZED;
   const vs_sim_error error = vs_sim_physical_create(sim, device, piece->size, 0, &piece->physical);

@@ -47,6 +47,7 @@ ncclResult_t sim_ncclMemAlloc(void **memory, size_t size) {
   const uint32_t device = vs_simcuda_this_thread()->device;
   vs_sim_error error = vs_simcuda_begin();
   if (error == VS_SIM_OK) error = vs_simcuda_use(device);
+  vs_simcuda_charge_caller(__builtin_return_address(0)); /* NCCL's allocator serves the program */
   vs_sim *sim = error == VS_SIM_OK ? vs_simcuda_lock() : NULL;
   if (sim != NULL) {
     error = map_new(sim, device, whole, &address);

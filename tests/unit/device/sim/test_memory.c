@@ -20,10 +20,10 @@ static void first_use_makes_the_context(void **state) {
   (void)allocated(sim, 1, 10 * MIB);
   expect_sim_ok(vs_sim_memory_info(sim, 1, &free_bytes, &total));
   assert_int_equal(free_bytes, GIB - CONTEXT - 10 * MIB);
-  expect_sim_ok(vs_sim_context_grow(sim, 1, 3 * MIB));
+  expect_sim_ok(vs_sim_context_grow(sim, 1, VS_SIM_ACCOUNT_UNKNOWN, 3 * MIB));
   expect_sim_ok(vs_sim_memory_info(sim, 1, &free_bytes, &total));
   assert_int_equal(free_bytes, GIB - CONTEXT - 13 * MIB);
-  expect_sim(vs_sim_context_grow(sim, 1, UINT64_MAX), VS_SIM_OUT_OF_MEMORY);
+  expect_sim(vs_sim_context_grow(sim, 1, VS_SIM_ACCOUNT_UNKNOWN, UINT64_MAX), VS_SIM_OUT_OF_MEMORY);
   expect_sim(vs_sim_memory_info(sim, 2, &free_bytes, &total), VS_SIM_INVALID_DEVICE);
   machine_end(&m);
 }
@@ -474,7 +474,7 @@ static void a_card_asks_for_room_before_it_refuses(void **state) {
   uint32_t dead;
   heard h = {.machine = &m.machine};
   expect_sim_ok(vs_sim_machine_enter(&m.machine, 9, 1, &dead));
-  expect_sim_ok(vs_sim_machine_take(&m.machine, dead, 0, GIB - 50 * MIB));
+  expect_sim_ok(vs_sim_machine_take(&m.machine, dead, 0, VS_SIM_ACCOUNT_UNKNOWN, GIB - 50 * MIB));
   sim->hooks = (vs_sim_hooks){.ctx = &h, .make_room = make_room};
   h.dead = dead;
   (void)allocated(sim, 0, 10 * MIB); /* the context had no room either */
@@ -487,7 +487,7 @@ static void a_card_asks_for_room_before_it_refuses(void **state) {
   expect_sim(vs_sim_alloc(sim, 0, GIB, &address), VS_SIM_OUT_OF_MEMORY);
   assert_int_equal(h.asked, 2);
   assert_int_equal(h.bytes, GIB);
-  expect_sim(vs_sim_context_grow(sim, 0, 2 * GIB), VS_SIM_OUT_OF_MEMORY);
+  expect_sim(vs_sim_context_grow(sim, 0, VS_SIM_ACCOUNT_UNKNOWN, 2 * GIB), VS_SIM_OUT_OF_MEMORY);
   assert_int_equal(h.bytes, 2 * GIB);
   assert_int_equal(m.machine.cards[0].refused_count, 2);
   machine_end(&m);
