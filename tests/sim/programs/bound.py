@@ -1,7 +1,7 @@
 """Groups of a job whose communicators are all split off one: PyTorch does so where it knows the device of the default group.
 
 Writes what each group does to rank.N.json: {name of the group: its ranks, the sizes of an all-gather and a reduce-scatter, and what
-this rank gathered}; None for a group that this rank is not in.
+this rank gathered}; None for a group that this rank is not in. PyTorch before 2.5 has no split_group, and writes those of new_group.
 """
 
 import json
@@ -60,7 +60,8 @@ def main():
     for name, lists in groups_of(dist.get_world_size()).items():
         if name != "backwards":
             found[name] = of_new_group(lists)
-        found["split " + name] = of_split_group(lists)
+        if hasattr(dist, "split_group"):
+            found["split " + name] = of_split_group(lists)
     rank = dist.get_rank()
     dist.destroy_process_group()
     with open(f"rank.{rank}.json", "w") as file:

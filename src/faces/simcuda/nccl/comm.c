@@ -240,8 +240,8 @@ ncclResult_t sim_ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t *
   *child = NULL;
   if (comm->is_suspended)
     return vs_nccl_fail(ncclInvalidUsage, "ncclCommSplit: the communicator is suspended");
-  if (color == NCCL_SPLIT_NOCOLOR) return ncclSuccess;
-  if (color < 0) return vs_nccl_fail(ncclInvalidArgument, "ncclCommSplit: the color is %d", color);
+  if (color == NCCL_SPLIT_NOCOLOR)
+    return ncclSuccess; /* any other color, a negative one too, is that of a group */
   vs_nccl_settings settings;
   NCCL_TRY(read_config(config, &settings));
   if (config == NULL) settings.limits = comm->limits;

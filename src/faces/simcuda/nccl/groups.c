@@ -65,7 +65,7 @@ static void sha1_end(vs_sha1 *sha, uint8_t digest[static DIGEST]) {
 /* ---- the identification of a group, updated as members are added one by one */
 
 typedef struct vs_marks {
-  vs_sha1 name;
+  vs_sha1 ranks;   /* of RANK_RANK_..., without an underscore at the end */
   uint64_t python; /* the tuple's hash, before its length is mixed in */
   uint64_t length;
 } vs_marks;
@@ -75,29 +75,49 @@ static const uint64_t prime1 = UINT64_C(11400714785074694791), prime2 = UINT64_C
 
 static void marks_begin(vs_marks *marks) {
   *marks = (vs_marks){.python = prime5};
-  sha1_begin(&marks->name);
+  sha1_begin(&marks->ranks);
 }
 
 static void marks_add(vs_marks *marks, unsigned rank) {
-  sha1_number(&marks->name, rank);
-  sha1_byte(&marks->name, '_');
+  if (marks->length > 0) sha1_byte(&marks->ranks, '_');
+  sha1_number(&marks->ranks, rank);
   marks->python += rank * prime2;
   marks->python = (marks->python << 31 | marks->python >> 33) * prime1;
   marks->length++;
 }
 
-/* The hash is a number in two's complement; the color has no sign. */
-static bool has_color(const vs_marks *marks, int color) {
+/* The tuple's hash is a number in two's complement; the color has no sign. */
+static bool is_tuple_hash(const vs_marks *marks, int color) {
   const uint64_t hash = marks->python + (marks->length ^ prime5 ^ UINT64_C(3527539));
   const uint64_t magnitude = hash >> 63 ? 0 - hash : hash;
   return color == (int)(magnitude % (UINT64_C(1) << 31));
 }
 
+/* The digest is a number of 160 bits, the highest first. Its remainder modulo 2^62 - 1 is passed as an int, which keeps 32 bits of it:
+ * half of these colors are negative. */
+static bool is_digest(const vs_marks *marks, int color) {
+  const uint64_t modulus = (UINT64_C(1) << 62) - 1;
+  vs_sha1 sha = marks->ranks;
+  uint8_t digest[DIGEST];
+  sha1_end(&sha, digest);
+  uint64_t rest = 0;
+  for (unsigned i = 0; i < 8 * DIGEST; i++) {
+    rest = 2 * rest + (digest[i / 8] >> (7 - i % 8) & 1);
+    if (rest >= modulus) rest -= modulus;
+  }
+  return (uint32_t)color == (uint32_t)rest;
+}
+
+static bool has_color(const vs_marks *marks, int color) {
+  return is_tuple_hash(marks, color) || is_digest(marks, color);
+}
+
 /* The number behind the ranks counts the earlier groups: the first `numbers` are tried. */
 static bool has_name(const vs_marks *marks, const uint8_t wanted[static DIGEST], unsigned numbers) {
   for (unsigned number = 0; number < numbers; number++) {
-    vs_sha1 sha = marks->name;
+    vs_sha1 sha = marks->ranks;
     uint8_t digest[DIGEST];
+    sha1_byte(&sha, '_');
     sha1_number(&sha, number);
     sha1_end(&sha, digest);
     if (memcmp(digest, wanted, DIGEST) == 0) return true;

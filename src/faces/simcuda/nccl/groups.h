@@ -7,7 +7,8 @@
  * in the new group, so a distance determines the first rank, and only the size is open: a short list of
  * candidates. PyTorch derives colors and names from the list of ranks, so that one candidate matches:
  *
- *   color  the hash of the tuple of ranks in Python, modulo 2^31 (new_group, 2.4 to 2.14)
+ *   color  the hash of the tuple of ranks in Python, modulo 2^31 (new_group, 2.6 to 2.14); SHA-1 of "RANK_RANK_...", modulo 2^62 - 1,
+ *          of which NCCL gets the lowest 32 bits, so that it may be negative (new_group, 2.4)
  *   name   SHA-1, in hexadecimal, of "RANK_RANK_..._NUMBER", the color being the lowest rank (split_group, 2.15)
  *
  * new_group of 2.15 passes the lowest rank and a number as name, split_group of older versions the first rank and no
@@ -40,7 +41,7 @@ typedef struct vs_nccl_split {
 } vs_nccl_split;
 
 /* Whether the call can be that of a group with these ranks of the parent: this rank stands where the key says, and the color is the
- * lowest rank, the first one, or the hash. Then *shape are its members, which borrow `ranks`; *is_hash: the color is the hash. */
+ * lowest rank, the first one, or a hash of them. Then *shape are its members, which borrow `ranks`; *is_hash: the color is a hash. */
 bool vs_nccl_is_split_of(const vs_nccl_split *split, const int *ranks, int count, vs_nccl_shape *shape,
                          bool *is_hash);
 

@@ -355,7 +355,12 @@ static void family(void) {
   CHECK(quarter->shape.base == 13 && quarter->shape.stride == 16);
   CHECK(sim_ncclCommSplit(comm, NCCL_SPLIT_NOCOLOR, 1, &gone_wrong, NULL) == ncclSuccess &&
         gone_wrong == NULL);
-  CHECK(sim_ncclCommSplit(comm, -7, 1, &gone_wrong, NULL) == ncclInvalidArgument);
+  /* Any other negative color is that of a group: with PyTorch 2.4 of the ranks 13, 30 and 47, or one that says nothing of its members. */
+  ncclComm_t digest = NULL, unknown = NULL;
+  CHECK(sim_ncclCommSplit(comm, -1401440015, 0, &digest, NULL) == ncclSuccess);
+  expect_comm(digest, 0, 3);
+  CHECK(digest->shape.base == 13 && digest->shape.stride == 17);
+  CHECK(sim_ncclCommSplit(comm, -7, 0, &unknown, NULL) == ncclSuccess && unknown != NULL);
   int gone[] = {60, 2, 14};
   CHECK(sim_ncclCommShrink(comm, gone, 3, &fewer, NULL, 0) == ncclSuccess);
   expect_comm(fewer, 12, 61);
@@ -367,7 +372,7 @@ static void family(void) {
   CHECK(sim_ncclCommGrow(comm, 60, NULL, -1, &gone_wrong, NULL) == ncclInvalidArgument);
   config.magic = 0;
   CHECK(sim_ncclCommSplit(comm, 0, 0, &gone_wrong, &config) == ncclInvalidArgument);
-  end_all((ncclComm_t[]){comm, row, quarter, fewer, more}, 5);
+  end_all((ncclComm_t[]){comm, row, quarter, digest, unknown, fewer, more}, 7);
 }
 
 static void test_family(void **state) {
@@ -375,7 +380,11 @@ static void test_family(void **state) {
   expect_apart(family, WITH_NOTHING, "");
 }
 
-enum { HASH_OF_UNEVEN = 115235971 }; /* Python: abs(hash((0, 1, 13, 14))) % 2**31 */
+enum {
+  HASH_OF_UNEVEN = 115235971, /* Python: abs(hash((0, 1, 13, 14))) % 2**31 */
+  DIGEST_OF_UNEVEN =
+      -271063603 /* ctypes.c_int(int(sha1(b"0_1_13_14").hexdigest(), 16) % (sys.maxsize >> 1)).value */
+};
 
 static ncclComm_t split(ncclComm_t comm, const char *name, int color, int key) {
   ncclComm_t child = NULL;
@@ -411,9 +420,11 @@ static void told(void) {
   /* without a name: a group with the color's hash, however old, or the newest one */
   CHECK(vs_simcuda_tell_group("10", alone, 1) && vs_simcuda_tell_group("11", pair, 2));
   const ncclComm_t newest = split(comm, NULL, 13, 0), hashed = split(comm, NULL, HASH_OF_UNEVEN, 2);
+  const ncclComm_t digested = split(comm, NULL, DIGEST_OF_UNEVEN, 2);
   expect_comm(newest, 0, 2);
   expect_comm(hashed, 2, 4);
-  end_all((ncclComm_t[]){comm, list, row, again, child, unlike, unnamed, newest, hashed}, 9);
+  expect_comm(digested, 2, 4);
+  end_all((ncclComm_t[]){comm, list, row, again, child, unlike, unnamed, newest, hashed, digested}, 10);
 }
 
 static void test_told(void **state) {
