@@ -128,8 +128,6 @@ def _ask_nvml(module: Any, engine: ModuleType) -> None:
 
 # ---- how its processes end
 
-_MOST_S = 60.0
-
 
 def _end_whole(module: Any, name: str, engine: ModuleType) -> None:
     """A process of SGLang that is asked to end writes its figures, and is not asked twice."""
@@ -160,7 +158,7 @@ def _ask_before(module: Any, engine: ModuleType) -> None:
             asked = [child for child in children if _is_engines(child)]
             for child in asked:
                 child.terminate()
-            psutil.wait_procs(asked, timeout=_MOST_S)
+            engine.wait_to_end([child.pid for child in asked])
         except psutil.Error:
             pass  # ended in the meantime
         return original(parent_pid, *args, **kwargs)

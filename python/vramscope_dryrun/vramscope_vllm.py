@@ -186,27 +186,24 @@ def _ignore_grammars(module: Any, assume: Callable[[str], None]) -> None:
 # ---- how its processes end
 
 
-# vLLM kills processes 5 seconds after it asked them to end: too soon for the history to be written. The engine waits for its
-# workers within the time that the engine itself is waited for.
-_WORKERS_S = 60.0
-_ENGINE_S = 3 * _WORKERS_S
-
-
 def _wait_longer(module: Any, engine: ModuleType) -> None:
-    def shutdown(original: Callable[..., Any], procs: Any, timeout: float | None = None, *args: Any, **kwargs: Any) -> Any:
-        return original(procs, max(_ENGINE_S, timeout or 0.0), *args, **kwargs)
+    """vLLM kills processes 5 seconds after it asked them to end. The engine itself waits for its workers in that time."""
+
+    def shutdown(original: Callable[..., Any], procs: Any, *args: Any, **kwargs: Any) -> Any:
+        running = [proc for proc in procs if proc.is_alive()]
+        for proc in running:
+            proc.terminate()
+        engine.wait_to_end([proc.pid for proc in running], most_s=2 * engine.MOST_S)
+        return original(procs, *args, **kwargs)
 
     engine.replace(module, "shutdown", shutdown)
 
 
 def _wait_for_workers(module: Any, engine: ModuleType) -> None:
     """The workers of several GPUs were asked already, by a pipe."""
-    import time
 
     def wait(original: Callable[..., Any], procs: Any, *args: Any, **kwargs: Any) -> Any:
-        end = time.monotonic() + _WORKERS_S
-        for proc in procs:
-            proc.join(max(0.0, end - time.monotonic()))
+        engine.wait_to_end([proc.pid for proc in procs if proc.is_alive()])
         return original(procs, *args, **kwargs)
 
     engine.replace(module.MultiprocExecutor, "_ensure_worker_termination", wait)
