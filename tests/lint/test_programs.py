@@ -124,6 +124,11 @@ def test_all_ranks_are_kept():
     assert programs.judge(reply_of(), RIGHT)["ranks"] is None
 
 
+def test_peaks_by_rank_on_the_page():
+    lines = programs.rank_lines(ROW, [[1000, 2000], [1000, 2000], [1000, 2001], [9, 9]])
+    assert lines == ["| a | 0 to 1 | 1,000 / 2,000 |", "| a | 2 | 1,000 / 2,001 |", "| a | 3 | 9 / 9 |"]
+
+
 def test_programs_that_need_sources(monkeypatch, capsys):
     rows = [{"name": "a", "needs": "", "limits": ""}, {"name": "b", "needs": "SOURCES_OF_B", "limits": "where to get it"}]
     monkeypatch.delenv("SOURCES_OF_B", raising=False)
