@@ -3,38 +3,14 @@
 import json
 import os
 import re
-import socket
-import subprocess
 
 import conftest as make
 import pytest
+from engines import GIB, LAYERS, MAX_LEN, PARAMETERS, TOKEN, dryrun, free_port, model  # noqa: F401  (model is a fixture)
 
 PYTHON = os.environ.get("VRAMSCOPE_SGLANG_PYTHON", "")
 pytestmark = pytest.mark.skipif(not PYTHON, reason="VRAMSCOPE_SGLANG_PYTHON names no Python with SGLang: `pip install sglang` in an "
                                                    "environment, and give its bin/python")
-GIB = 1 << 30
-LAYERS, HIDDEN, KV_HEADS, HEAD, WORDS, MAX_LEN = 4, 512, 4, 64, 4096, 1024
-PARAMETERS = 2 * WORDS * HIDDEN + HIDDEN + LAYERS * HIDDEN * (2 * HIDDEN + 2 * KV_HEADS * HEAD + 3 * 1024 + 2)
-TOKEN = 2 * 2 * LAYERS * KV_HEADS * HEAD  # bytes in the cache: 2 of a key and 2 of a value for each layer, head and dimension
-MODEL = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": HIDDEN, "intermediate_size": 1024,
-         "num_hidden_layers": LAYERS, "num_attention_heads": 8, "num_key_value_heads": KV_HEADS, "head_dim": HEAD,
-         "vocab_size": WORDS, "max_position_embeddings": 2048, "rms_norm_eps": 1e-5, "hidden_act": "silu", "torch_dtype": "bfloat16",
-         "tie_word_embeddings": False, "bos_token_id": 1, "eos_token_id": 0}  # the token 0 is what a GPU without kernels samples
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("model")
-    (folder / "config.json").write_text(json.dumps(MODEL))
-    return folder
-
-
-def dryrun(options, command, folder):
-    """(reply, the program's own output)"""
-    argv = [make.BINARY, "dryrun", "--json", *options, "--", *map(str, command)]
-    done = subprocess.run(argv, env=make.environment_of({}), cwd=folder, capture_output=True, text=True, timeout=900, check=False)
-    assert done.returncode == 0, done.stderr[-6000:]
-    return json.loads(done.stdout), done.stderr
 
 
 def whole(reply):
@@ -78,11 +54,8 @@ def test_capacity_and_parts(model, tmp_path, gpu, attention):
 
 def test_server(model, tmp_path):
     """Until /health answers: before that the server sends itself a request."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     command = [PYTHON, "-m", "sglang.launch_server", "--model-path", model, "--load-format", "dummy", "--skip-tokenizer-init",
-               "--context-length", MAX_LEN, "--port", port, "--disable-prefill-cuda-graph", "--cuda-graph-max-bs-decode", 8]
+               "--context-length", MAX_LEN, "--port", free_port(), "--disable-prefill-cuda-graph", "--cuda-graph-max-bs-decode", 8]
     reply, log = dryrun(["--gpu", "H100", "--until", "ready"], command, tmp_path)
     assert (reply["verdict"], reply["until"]) == ("fits", "ready") and reply["ended_us"] > 0
     assert re.search(r"POST /generate HTTP/1.1\"? 200", log) and re.search(r"GET /health HTTP/1.1\"? 200", log)

@@ -3,45 +3,22 @@
 import json
 import os
 import re
-import socket
-import subprocess
 from pathlib import Path
 
 import conftest as make
 import pytest
+from engines import GIB, HIDDEN, LAYERS, MAX_LEN, PARAMETERS, TOKEN, dryrun, free_port, model  # noqa: F401  (a fixture)
 
 PYTHON = os.environ.get("VRAMSCOPE_VLLM_PYTHON", "")
 pytestmark = pytest.mark.skipif(not PYTHON, reason="VRAMSCOPE_VLLM_PYTHON names no Python with vLLM: `pip install vllm` in an "
                                                    "environment, and give its bin/python")
-GIB = 1 << 30
-LAYERS, HIDDEN, KV_HEADS, HEAD, WORDS, MAX_LEN = 4, 512, 4, 64, 4096, 1024
-PARAMETERS = 2 * WORDS * HIDDEN + HIDDEN + LAYERS * HIDDEN * (2 * HIDDEN + 2 * KV_HEADS * HEAD + 3 * 1024 + 2)
-MODEL = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": HIDDEN, "intermediate_size": 1024,
-         "num_hidden_layers": LAYERS, "num_attention_heads": 8, "num_key_value_heads": KV_HEADS, "head_dim": HEAD,
-         "vocab_size": WORDS, "max_position_embeddings": 2048, "rms_norm_eps": 1e-5, "hidden_act": "silu", "torch_dtype": "bfloat16",
-         "tie_word_embeddings": False, "bos_token_id": 1, "eos_token_id": 0}  # the token 0 is what a GPU without kernels samples
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("model")
-    (folder / "config.json").write_text(json.dumps(MODEL))
-    return folder
-
-
-def dryrun(options, command, folder):
-    """(reply, the program's own output)"""
-    environment = make.environment_of({"VLLM_NO_USAGE_STATS": "1", "VLLM_USE_FLASHINFER_SAMPLER": "0"})
-    argv = [make.BINARY, "dryrun", "--json", *options, "--", *map(str, command)]
-    done = subprocess.run(argv, env=environment, cwd=folder, capture_output=True, text=True, timeout=900, check=False)
-    assert done.returncode == 0, done.stderr[-6000:]
-    return json.loads(done.stdout), done.stderr
+SETTINGS = {"VLLM_NO_USAGE_STATS": "1", "VLLM_USE_FLASHINFER_SAMPLER": "0"}
 
 
 def generate(model, folder, settings, prompts, sampling, options=("--gpu", "24GiB")):
     program = [PYTHON, make.PROGRAMS / "vllm_generate.py", model, json.dumps({"max_model_len": MAX_LEN, **settings}), json.dumps(prompts),
                json.dumps(sampling)]
-    reply, told = dryrun(options, program, folder)
+    reply, told = dryrun(options, program, folder, **SETTINGS)
     (line,) = [line for line in told.splitlines() if line.startswith('{"tokens"')]
     return reply, json.loads(line), told
 
@@ -72,7 +49,7 @@ def test_capacity_and_parts(model, tmp_path, gpu):
     assert (cache["tokens"], f"{cache['requests']:.2f}") == (int(tokens.replace(",", "")), requests)
     peak = reply["report"][0]["peak"]
     parts = {part["key"]: part["bytes"] for part in peak["metadata"]}
-    assert parts["KV cache"] == cache["tokens"] * 2 * 2 * LAYERS * KV_HEADS * HEAD
+    assert parts["KV cache"] == cache["tokens"] * TOKEN
     assert abs(parts["KV cache"] / GIB - float(re.search(r"Available KV cache memory: ([0-9.]+) GiB", log).group(1))) < 0.01
     assert abs(parts["weights"] / GIB - float(re.search(r"Model loading took ([0-9.]+) GiB memory", log).group(1))) < 0.01
     assert 0 <= parts["weights"] - 2 * PARAMETERS < 1 << 20  # and the tables of RoPE
@@ -100,7 +77,7 @@ def test_tensor_parallel(model, tmp_path):
     (tokens,) = {int(found.replace(",", "")) for found in re.findall(r"KV cache size: ([0-9,]+) tokens", log)}
     assert (cache["engines"], cache["tokens"]) == (1, tokens)
     parts = {part["key"]: part["bytes"] for part in reply["report"][0]["peak"]["metadata"]}
-    assert parts["KV cache"] == tokens * 2 * 2 * LAYERS * KV_HEADS // 2 * HEAD
+    assert parts["KV cache"] == tokens * TOKEN // 2
     assert reply["model"]["parameters"] == shard
     using = [process for process in reply["processes"] if process["devices"]]
     assert [(process["complete"], process["end"]) for process in using] == [(True, "ended")] * 2
@@ -112,14 +89,14 @@ def test_speculation(model, tmp_path):
     assert told["tokens"] == [50]
 
 
+def serve(folder, *words):
+    return [PYTHON, Path(PYTHON).parent / "vllm", "serve", folder, "--load-format", "dummy", *words]
+
+
 def test_server(model, tmp_path):
     """`vllm serve` with its compilation and its CUDA graphs, until /health answers."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [PYTHON, Path(PYTHON).parent / "vllm", "serve", model, "--load-format", "dummy", "--skip-tokenizer-init", "--max-model-len",
-               MAX_LEN, "--port", port]
-    reply, log = dryrun(["--gpu", "H100", "--until", "ready"], command, tmp_path)
+    command = serve(model, "--skip-tokenizer-init", "--max-model-len", MAX_LEN, "--port", free_port())
+    reply, log = dryrun(["--gpu", "H100", "--until", "ready"], command, tmp_path, **SETTINGS)
     assert (reply["verdict"], reply["until"]) == ("fits", "ready") and reply["ended_us"] > 0
     assert re.search(r"GET /health HTTP/1.1\"? 200", log)
     assert "has read the same value" not in log  # by the warm-up, for each of many requests
