@@ -26,6 +26,20 @@ def model(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module")
+def worded_model(tmp_path_factory):
+    """The same with a tokenizer, whose words are w0, w1, ..."""
+    folder = tmp_path_factory.mktemp("worded_model")
+    (folder / "config.json").write_text(json.dumps(MODEL))
+    vocabulary = {word: i for i, word in enumerate(["<e>", "<s>", "<unk>", *(f"w{i}" for i in range(WORDS - 3))])}
+    (folder / "tokenizer.json").write_text(json.dumps({
+        "version": "1.0", "added_tokens": [], "pre_tokenizer": {"type": "Whitespace"},
+        "model": {"type": "WordLevel", "vocab": vocabulary, "unk_token": "<unk>"}}))
+    (folder / "tokenizer_config.json").write_text(json.dumps({
+        "tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<s>", "eos_token": "<e>", "unk_token": "<unk>"}))
+    return folder
+
+
 def dryrun(options, command, folder, **settings):
     """(reply, the program's own output)"""
     argv = [make.BINARY, "dryrun", "--json", *options, "--", *map(str, command)]

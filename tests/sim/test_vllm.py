@@ -3,11 +3,13 @@
 import json
 import os
 import re
+import threading
+import urllib.request
 from pathlib import Path
 
 import conftest as make
 import pytest
-from engines import GIB, HIDDEN, LAYERS, MAX_LEN, PARAMETERS, TOKEN, dryrun, free_port, model  # noqa: F401  (a fixture)
+from engines import GIB, HIDDEN, LAYERS, MAX_LEN, PARAMETERS, TOKEN, dryrun, free_port, model, worded_model  # noqa: F401  (fixtures)
 
 PYTHON = os.environ.get("VRAMSCOPE_VLLM_PYTHON", "")
 pytestmark = pytest.mark.skipif(not PYTHON, reason="VRAMSCOPE_VLLM_PYTHON names no Python with vLLM: `pip install vllm` in an "
@@ -103,3 +105,44 @@ def test_server(model, tmp_path):
     using = [process for process in reply["processes"] if process["devices"]]
     assert [process["complete"] for process in using] == [True]
     assert reply["devices"][0]["torch"]["peak_requested_bytes"] > 60 * GIB
+
+
+class Client(threading.Thread):
+    """Asks a server for a completion of 20 tokens as soon as it listens. `answer`: None until it came."""
+
+    def __init__(self, folder, port):
+        super().__init__(daemon=True)
+        body = {"model": str(folder), "prompt": "w1 w2 w3 w4 w5", "max_tokens": 20}
+        self.request = urllib.request.Request(f"http://127.0.0.1:{port}/v1/completions", json.dumps(body).encode(),
+                                              {"Content-Type": "application/json"})
+        self.is_over, self.answer = threading.Event(), None
+
+    def run(self):
+        while self.answer is None and not self.is_over.wait(0.1):
+            try:
+                with urllib.request.urlopen(self.request, timeout=600) as response:
+                    self.answer = json.load(response)
+            except OSError:
+                pass  # not yet
+
+
+@pytest.mark.parametrize("until", ("ready", "idle"))
+def test_server_on_two_gpus(worded_model, tmp_path, until):
+    """As a user types it, with no other setting. Until it is idle it answers a request, which runs to its max_tokens."""
+    port = free_port()
+    client = Client(worded_model, port)
+    if until == "idle":
+        client.start()
+    command = serve(worded_model, "--tensor-parallel-size", 2, "--port", port)
+    reply, log = dryrun(["--gpu", "2xH100", "--until", until], command, tmp_path, **SETTINGS)
+    client.is_over.set()
+    assert (reply["verdict"], reply["until"], reply["exit_code"], reply["signal"]) == ("fits", until, 0, None)
+    if until == "idle":
+        usage, (choice,) = client.answer["usage"], client.answer["choices"]
+        assert (usage["prompt_tokens"], usage["completion_tokens"], choice["finish_reason"]) == (5, 20, "length")
+    (tokens,) = {int(found.replace(",", "")) for found in re.findall(r"KV cache size: ([0-9,]+) tokens", log)}
+    assert (reply["kv_cache"]["engines"], reply["kv_cache"]["tokens"]) == (1, tokens)
+    using = [process for process in reply["processes"] if process["devices"]]
+    assert [(process["complete"], process["end"]) for process in using] == [(True, "ended")] * 2
+    assert not [doubt for doubt in reply["doubts"] if doubt["kind"] in ("not_recorded", "history_lost")]
+    assert all(device["torch"]["peak_requested_bytes"] > 60 * GIB for device in reply["devices"])
