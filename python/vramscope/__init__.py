@@ -4,15 +4,18 @@
 
     vramscope.report("snapshot.pickle")                # owners at the peak, why it ran out
     with vramscope.GPUMemTrace(): ...                  # memory that a piece of code added, and its peak
+    with vramscope.record("run.vram"): ...             # every allocation, with its stack, to a file
     vramscope.MemTracker().track()                     # every tensor on the GPU, by line
     vramscope.dryrun(["python", "train.py"], gpu="H100")   # will it fit? without a GPU
 
 Importing this package loads nothing else: no PyTorch, no NumPy, no CUDA. Each name is loaded when it is first used.
+With VRAMSCOPE_RECORD=run.vram in the environment it also records this process (docs/guide/record.md).
 """
 
 from __future__ import annotations
 
 from importlib import import_module as _import_module
+from os import environ as _environ
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # importing typing would take most of the time that importing this package takes
@@ -41,6 +44,7 @@ _HOME = {
     "ModelSize": "modelsize_estimate",
     "NoMemoryError": "errors",
     "NotFoundError": "errors",
+    "Recording": "_recording",
     "RefusedError": "errors",
     "Report": "_report",
     "Scope": "scopes",
@@ -73,6 +77,7 @@ _HOME = {
     "modelsize": "modelsize_estimate",
     "open": "query",
     "preload_pytorch": "fastai",
+    "record": "_recording",
     "record_memory_history": "memory",
     "report": "query",
     "reset_accumulated_memory_stats": "memory",
@@ -110,3 +115,7 @@ def __dir__() -> list[str]:
 def load_ipython_extension(shell: Any) -> None:
     """`%load_ext vramscope`."""
     _import_module("vramscope.jupyter").load_ipython_extension(shell)
+
+
+if _environ.get("VRAMSCOPE_RECORD"):
+    _import_module("vramscope._recording").begin_from_environment()

@@ -43,10 +43,32 @@ void vs_library_loaded_function(const char *library, const char *name, void *fun
  * NULL: neither has it. Unlike RTLD_NEXT it finds what was loaded with RTLD_LOCAL, as Python's extensions are. */
 void *vs_library_symbol_seen_from(const void *inside, const char *name);
 
+/* The words of a linkage table that were changed, with what they contained before. */
+enum { VS_LIBRARY_MOST_SLOTS = 8 };
+typedef struct vs_library_slot {
+  void **at;
+  void *before;
+  const void *function;
+  bool is_read_only; /* its page, but for the moment of a change */
+} vs_library_slot;
+typedef struct vs_library_slots {
+  vs_library_slot slots[VS_LIBRARY_MOST_SLOTS];
+  size_t count;
+} vs_library_slots;
+
 /* Makes the library that contains `inside` call `function` where it calls the function `name` of another library, by changing
  * the addresses that its linkage table has for that name. Returns how many were changed: 0 where it has no such call, or where
- * this machine's tables are not known. The addresses are changed as whole words, so other threads may call meanwhile. */
-size_t vs_library_redirect(const void *inside, const char *name, const void *function);
+ * this machine's tables are not known. The addresses are changed as whole words, so other threads may call meanwhile. `changed`
+ * gets what was changed, to be restored; it may be NULL. */
+size_t vs_library_redirect(const void *inside, const char *name, const void *function,
+                           vs_library_slots *changed);
+
+/* Puts back what the words contained before; the library must still be loaded. A word that was changed by others meanwhile is left, and
+ * kept in `changed`: then false. */
+bool vs_library_restore(vs_library_slots *changed);
+
+/* An address inside the library that was loaded from a file called `file` (without its folder). NULL: none was. */
+const void *vs_library_inside(const char *file);
 
 /* The file of the library that contains `inside`, and the name of the exported symbol that begins exactly there, NULL if none does.
  * False: no library contains it. Borrowed while the library is loaded. */

@@ -19,6 +19,7 @@ typedef struct linkage {
   uint64_t inside;
   const char *name;
   const void *function;
+  vs_library_slots *slots; /* may be NULL */
   size_t changed;
   /* of the library */
   uint64_t base, relro, relro_end;
@@ -51,16 +52,26 @@ static void read_dynamic(linkage *l, const ElfW(Dyn) * entry) {
   if (!is_rela) l->tables[0] = NULL;
 }
 
+static bool store(const vs_library_slot *slot, const void *value) {
+  const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), start = (uint64_t)(uintptr_t)slot->at & ~(page - 1);
+  void *memory;
+  memcpy(&memory, &start, sizeof memory);
+  if (slot->is_read_only && mprotect(memory, page, PROT_READ | PROT_WRITE) != 0) return false;
+  __atomic_store(slot->at, (void **)&value, __ATOMIC_RELEASE);
+  if (slot->is_read_only) (void)mprotect(memory, page, PROT_READ);
+  return true;
+}
+
 /* The loader makes some pages read-only once it has relocated them. */
 static bool change(const linkage *l, uint64_t address) {
-  const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), start = address & ~(page - 1);
-  const bool is_read_only = address >= l->relro && address < l->relro_end;
-  void *memory;
-  const void *function = l->function;
-  memcpy(&memory, &start, sizeof memory);
-  if (is_read_only && mprotect(memory, page, PROT_READ | PROT_WRITE) != 0) return false;
-  __atomic_store((void **)address, (void **)&function, __ATOMIC_RELEASE);
-  if (is_read_only) (void)mprotect(memory, page, PROT_READ);
+  vs_library_slots *kept = l->slots;
+  vs_library_slot slot = {.function = l->function,
+                          .is_read_only = address >= l->relro && address < l->relro_end};
+  memcpy(&slot.at, &address, sizeof slot.at);
+  slot.before = __atomic_load_n(slot.at, __ATOMIC_ACQUIRE);
+  if (kept != NULL && kept->count == VS_LIBRARY_MOST_SLOTS) return false;
+  if (!store(&slot, l->function)) return false;
+  if (kept != NULL) kept->slots[kept->count++] = slot;
   return true;
 }
 
@@ -106,10 +117,47 @@ static int visit(struct dl_phdr_info *info, size_t size, void *ctx) {
   return 1;
 }
 
-size_t vs_library_redirect(const void *inside, const char *name, const void *function) {
-  linkage l = {.inside = (uint64_t)(uintptr_t)inside, .name = name, .function = function};
+size_t vs_library_redirect(const void *inside, const char *name, const void *function,
+                           vs_library_slots *changed) {
+  linkage l = {.inside = (uint64_t)(uintptr_t)inside, .name = name, .function = function, .slots = changed};
   (void)dl_iterate_phdr(visit, &l);
   return l.changed;
+}
+
+bool vs_library_restore(vs_library_slots *changed) {
+  size_t left = 0;
+  for (size_t i = 0; i < changed->count; i++) {
+    const vs_library_slot *slot = &changed->slots[i];
+    const bool is_ours = __atomic_load_n(slot->at, __ATOMIC_ACQUIRE) == slot->function;
+    if (!is_ours || !store(slot, slot->before)) changed->slots[left++] = *slot;
+  }
+  changed->count = left;
+  return left == 0;
+}
+
+/* ---- where libraries are */
+
+typedef struct search {
+  const char *file;
+  const void *inside;
+} search;
+
+static int look(struct dl_phdr_info *info, size_t size, void *ctx) {
+  search *s = ctx;
+  const char *slash = info->dlpi_name == NULL ? NULL : strrchr(info->dlpi_name, '/');
+  (void)size;
+  if (slash == NULL || strcmp(slash + 1, s->file) != 0) return 0;
+  for (size_t i = 0; i < info->dlpi_phnum && s->inside == NULL; i++) {
+    const uint64_t start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+    if (info->dlpi_phdr[i].p_type == PT_LOAD) memcpy(&s->inside, &start, sizeof s->inside);
+  }
+  return s->inside != NULL;
+}
+
+const void *vs_library_inside(const char *file) {
+  search s = {.file = file};
+  (void)dl_iterate_phdr(look, &s);
+  return s.inside;
 }
 
 typedef struct extent {

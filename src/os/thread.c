@@ -108,6 +108,14 @@ void vs_lock_take(vs_lock *lock) {
   }
 }
 
+bool vs_lock_try(vs_lock *lock) {
+  const uint32_t wanted = lock_state(LOCKED);
+  uint32_t now = atomic_load_explicit(&lock->state, memory_order_relaxed);
+  if ((now & STATE_MASK) != UNLOCKED && now >> STATE_BITS == wanted >> STATE_BITS) return false;
+  return atomic_compare_exchange_strong_explicit(&lock->state, &now, wanted, memory_order_acquire,
+                                                 memory_order_relaxed);
+}
+
 void vs_lock_give(vs_lock *lock) {
   const uint32_t before = atomic_exchange_explicit(&lock->state, lock_state(UNLOCKED), memory_order_release);
   if ((before & STATE_MASK) == LOCKED_AND_WANTED) vs_futex_wake(&lock->state);

@@ -55,6 +55,8 @@ typedef struct vs_lock {
 } vs_lock;
 void vs_lock_take(vs_lock *lock);
 void vs_lock_give(vs_lock *lock);
+/* Takes it if no thread holds it. */
+bool vs_lock_try(vs_lock *lock);
 
 /* ---- a wakeup: one thread waits for it, any thread sends it. Zero is "not sent".
  *

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from answers import ask
-from conftest import BINARY, environment_of, finish
+from conftest import BINARY, ROOT, environment_of, finish
 
 HERE = Path(__file__).parent / "recorder"
 RECORDER = Path(BINARY).parent / "preload" / "libvramscope-record.so"
@@ -39,9 +39,11 @@ def libraries(tmp_path_factory):
             "static": build("static", ["-DIS_STATIC=1"])}
 
 
-def record(folder, library, python=sys.executable, arguments=()):
+def record(folder, library, python=sys.executable, arguments=(), is_late=False):
     """(what the program says of its stacks, the events of the recording, its report)"""
     settings = {"LD_PRELOAD": RECORDER, "VRAMSCOPE_RECORD": folder / "run.vram", "PYTHONPATH": None}
+    if is_late:
+        settings = {"LATE": f"{ROOT / 'python/vramscope/_recorder.py'}:{RECORDER}:{folder / 'run.vram'}", "PYTHONPATH": None}
     env = environment_of(settings)
     env.pop("PYTHONPATH")
     done = finish([python, str(HERE / "program.py"), library, folder / "told.json", *arguments], env, folder)
@@ -61,9 +63,11 @@ def stacks_of(trace):
     return [[e["size"], [[f["filename"], f["line"], f["name"]] for f in e["frames"]]] for e in trace if e["action"] == "alloc"]
 
 
+@pytest.mark.parametrize("is_late", [False, True])
 @pytest.mark.parametrize("python", PYTHONS)
-def test_stacks_are_pythons(libraries, tmp_path, python):
-    told, trace, device, _ = record(tmp_path, libraries["new"], python)
+def test_stacks_are_pythons(libraries, tmp_path, python, is_late):
+    """Whether the recorder was there before the interpreter, or comes while it runs."""
+    told, trace, device, _ = record(tmp_path, libraries["new"], python, is_late=is_late)
     got = stacks_of(trace)
     assert got.pop() == [1024, told.pop()[1]]  # it did not come through `allocate`
     assert len(told) >= 380 and [n for n, _ in got] == [n for n, _ in told]

@@ -50,3 +50,9 @@ vs_status vs_live_blocks_sort(const vs_live_blocks *blocks, const vs_host *host,
   if (status != VS_OK) vs_host_free(host, rows->data, blocks->at.count * sizeof *rows->data);
   return status;
 }
+
+void vs_live_blocks_free(vs_live_blocks *blocks, const vs_host *host) {
+  vs_map_deinit(host, &blocks->at);
+  vs_vec_free(host, &blocks->rows);
+  blocks->unused = 0;
+}

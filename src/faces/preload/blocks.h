@@ -34,4 +34,6 @@ typedef struct vs_block_rows {
 VS_MUST_CHECK vs_status vs_live_blocks_sort(const vs_live_blocks *blocks, const vs_host *host,
                                             vs_block_rows *rows);
 
+void vs_live_blocks_free(vs_live_blocks *blocks, const vs_host *host);
+
 #endif

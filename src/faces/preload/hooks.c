@@ -3,30 +3,20 @@
  * They are called while PyTorch's allocator holds its lock, on threads with and without Python's lock, also while the process
  * ends. So nothing here takes Python's lock, calls PyTorch but for the current stream, or uses the GPU. The recording is opened in
  * `allocate`, before the allocator takes its lock. */
+#include "faces/preload/hooks.h"
+#include "base/text.h"
 #include "faces/preload/memory.h"
 #include "faces/preload/python.h"
-#include "faces/preload/pytorch.h"
 #include "faces/preload/recording.h"
 #include "os/library.h"
+#include "os/modules.h"
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <string.h>
 
-#define VS_PRELOAD_API __attribute__((visibility("default")))
+#define REGISTER _ZN3c1012SetAllocatorENS_10DeviceTypeEPNS_9AllocatorEh
 
-#define USAGE       _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE
-#define REFUSAL     _ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE
-#define REGISTER    _ZN3c1012SetAllocatorENS_10DeviceTypeEPNS_9AllocatorEh
-#define TEXT_(name) #name
-#define TEXT(name)  TEXT_(name)
-
-typedef void usage_function(void *block, int64_t bytes, size_t allocated, size_t reserved, c10_device device);
-typedef void refusal_function(int64_t bytes, size_t allocated, size_t reserved, c10_device device);
 typedef void register_function(int8_t type, void *allocator, uint8_t priority);
-
-VS_PRELOAD_API usage_function USAGE;
-VS_PRELOAD_API refusal_function REFUSAL;
-VS_PRELOAD_API register_function REGISTER;
 
 /* The request that the thread makes. The initial-exec model makes its first use allocate no memory. */
 static _Thread_local vs_request request __attribute__((tls_model("initial-exec")));
@@ -74,10 +64,20 @@ static int cuda_free(void *memory) {
   return code;
 }
 
-static const vs_pytorch_calls ours = {
-    .allocate = allocate, .cuda_malloc = cuda_malloc, .cuda_free = cuda_free};
+static vs_usage_function usage;
+static vs_refusal_function refusal;
+static const vs_pytorch_calls ours = {.usage = usage,
+                                      .refusal = refusal,
+                                      .allocate = allocate,
+                                      .cuda_malloc = cuda_malloc,
+                                      .cuda_free = cuda_free};
 
-/* ---- calls that the loader binds to this library */
+const vs_pytorch_calls *vs_hooks(void) { return &ours; }
+
+/* ---- calls that the loader binds to this library, or that are led here later */
+
+/* Set when the library is loaded: before the program begins, so the loader binds PyTorch's calls to it. */
+static bool is_early;
 
 /* The function that was meant: that of the next library which stands before PyTorch's own, such as the simulated CUDA; else as the
  * library that contains `inside` sees it. Threads that look it up at the same time find the same. */
@@ -109,50 +109,82 @@ static void tell(void *block, int64_t bytes, size_t reserved, c10_device device,
   else vs_memory_freed(&report);
 }
 
-void USAGE(void *block, int64_t bytes, size_t allocated, size_t reserved, c10_device device) {
+static void usage(void *block, int64_t bytes, size_t allocated, size_t reserved, c10_device device) {
   static void *_Atomic kept;
   const void *const caller = __builtin_return_address(0);
-  void *const original = original_of(&kept, TEXT(USAGE), caller);
-  usage_function *next;
-  if (device.type == C10_CUDA && device.index >= 0) {
-    const bool is_late = vs_pytorch_attach(caller, NULL, &ours);
+  vs_usage_function *next = vs_pytorch_originals()->usage;
+  if (device.type == C10_CUDA && device.index >= 0 && vs_recording_is_wanted()) {
+    const bool is_late = vs_pytorch_attach(caller, NULL, is_early, &ours);
     tell(block, bytes, reserved, device, is_late);
   }
-  memcpy(&next, &original, sizeof next);
+  if (next == NULL) {
+    void *const original = original_of(&kept, VS_C10_TEXT(VS_C10_USAGE), caller);
+    memcpy(&next, &original, sizeof next);
+  }
   if (next != NULL) next(block, bytes, allocated, reserved, device);
 }
 
-void REFUSAL(int64_t bytes, size_t allocated, size_t reserved, c10_device device) {
+static void refusal(int64_t bytes, size_t allocated, size_t reserved, c10_device device) {
   static void *_Atomic kept;
   const void *const caller = __builtin_return_address(0);
-  void *const original = original_of(&kept, TEXT(REFUSAL), caller);
-  refusal_function *next;
-  if (device.type == C10_CUDA && device.index >= 0 && vs_recording_now()->recorder != NULL) {
+  vs_refusal_function *next = vs_pytorch_originals()->refusal;
+  if (device.type == C10_CUDA && device.index >= 0 && vs_recording_is_wanted() &&
+      vs_recording_now()->recorder != NULL) {
     uint64_t available;
-    (void)vs_pytorch_attach(caller, NULL, &ours);
+    (void)vs_pytorch_attach(caller, NULL, is_early, &ours);
     (void)vs_pytorch_driver_free(&available);
     take_stack(vs_recording_now()->stacks);
     vs_memory_refused((uint32_t)device.index, (uint64_t)bytes, available, &request);
   }
   request.is_open = false;
-  memcpy(&next, &original, sizeof next);
+  if (next == NULL) {
+    void *const original = original_of(&kept, VS_C10_TEXT(VS_C10_REFUSAL), caller);
+    memcpy(&next, &original, sizeof next);
+  }
   if (next != NULL) next(bytes, allocated, reserved, device);
 }
 
 /* libc10_cuda.so registers its allocator when it is loaded, in newer releases: early enough to see the first request. The call may
  * be a jump at the end of an initializer, so its return address is the loader's; the allocator lies in the library. */
-void REGISTER(int8_t type, void *allocator, uint8_t priority) {
+static void register_allocator(int8_t type, void *allocator, uint8_t priority) {
   static void *_Atomic kept;
-  void *const original = original_of(&kept, TEXT(REGISTER), allocator);
+  void *const original = original_of(&kept, VS_C10_TEXT(REGISTER), allocator);
   register_function *next;
   memcpy(&next, &original, sizeof next);
   if (next != NULL) next(type, allocator, priority);
-  if (type == C10_CUDA) (void)vs_pytorch_attach(allocator, allocator, &ours);
+  if (type == C10_CUDA && vs_recording_is_wanted())
+    (void)vs_pytorch_attach(allocator, allocator, is_early, &ours);
 }
+
+/* The names that the loader binds. Inside of this library they are not used: another library's may be found for them. */
+#define EXPORT(type, name, function) VS_PRELOAD_API __attribute__((alias(#function))) type name
+EXPORT(vs_usage_function, VS_C10_USAGE, usage);
+EXPORT(vs_refusal_function, VS_C10_REFUSAL, refusal);
+EXPORT(register_function, REGISTER, register_allocator);
 
 /* ---- the library */
 
-static __attribute__((constructor)) void begin(void) {
-  if (vs_recording_prepare()) vs_python_prepare();
+/* Called when Python imports something: PyTorch may have been loaded since the last time. */
+static void look_for_pytorch(void) {
+  static _Atomic uint64_t version;
+  if (!vs_recording_is_wanted() || vs_pytorch_is_attached()) return;
+  const uint64_t now = vs_modules_version();
+  if (atomic_exchange(&version, now) == now) return;
+  const void *const inside = vs_pytorch_find();
+  if (inside != NULL) (void)vs_pytorch_attach(inside, NULL, is_early, &ours);
 }
-static __attribute__((destructor)) void end(void) { vs_memory_end(); }
+
+static __attribute__((constructor)) void begin(void) {
+  is_early = !vs_python_is_running();
+  vs_recording_prepare(is_early);
+  vs_python_on_import(look_for_pytorch);
+  if (vs_recording_is_wanted()) vs_python_prepare();
+}
+
+static __attribute__((destructor)) void end(void) {
+  vs_error error;
+  char sentence[VS_ERROR_TEXT_SIZE + 64];
+  if (vs_memory_end(&error) == VS_OK) return;
+  vs_format(sentence, sizeof sentence, "the recording is incomplete: %s", error.text);
+  vs_recording_say(sentence);
+}

@@ -1,47 +1,56 @@
 #include "faces/preload/memory.h"
-#include "faces/preload/blocks.h"
-#include "faces/preload/pytorch.h"
+#include "faces/preload/memory_device.h"
 #include "faces/preload/recording.h"
-#include "faces/preload/segments.h"
 #include "base/text.h"
 #include "os/clock.h"
-#include "os/thread.h"
 #include <stddef.h>
 
-typedef struct device {
-  vs_lock lock;   /* guards all below */
-  uint32_t forks; /* 1 + the generation of the process that it is about; 0: of none */
-  vs_live_blocks blocks;
-  vs_own_segments segments;
-  bool is_unsure; /* the segments are not all that there are */
-} device;
+vs_memory_device vs_memory_devices[C10_MOST_DEVICES];
+_Atomic uint32_t vs_memory_learning;
+_Atomic bool vs_memory_has_failed_to_learn;
 
-static device devices[C10_MOST_DEVICES];
+typedef vs_memory_device device;
 
 /* ---- entering */
 
-/* The device with its lock taken. What a child of a fork inherited is about its parent's memory, and may have been in the middle of a
- * change: it is left. */
-static device *enter(uint32_t index) {
-  VS_ASSERT(index < C10_MOST_DEVICES);
-  device *d = &devices[index];
-  vs_lock_take(&d->lock);
-  const uint32_t here = vs_fork_generation() + 1;
-  if (__builtin_expect(d->forks != here, 0)) {
-    d->blocks = (vs_live_blocks){.unused = 0};
-    d->segments = (vs_own_segments){.bytes = 0};
-    d->is_unsure = false;
-    d->forks = here;
+/* What a child of a fork inherited is about its parent's memory, and may have been in the middle of a change: it is left. */
+static void begin_era(device *d, uint32_t era) {
+  const vs_host *host = vs_host_default();
+  if (d->forks == vs_fork_generation()) {
+    vs_live_blocks_free(&d->blocks, host);
+    vs_vec_free(host, &d->segments.rows);
+    vs_map_deinit(host, &d->told_blocks);
+    vs_map_deinit(host, &d->told_segments);
   }
+  d->blocks = (vs_live_blocks){.unused = 0};
+  d->segments = (vs_own_segments){.bytes = 0};
+  d->told_blocks = d->told_segments = (vs_map){0};
+  d->is_unsure = false;
+  d->forks = vs_fork_generation();
+  d->era = era;
+}
+
+vs_memory_device *vs_memory_enter(uint32_t index) {
+  VS_ASSERT(index < C10_MOST_DEVICES);
+  device *d = &vs_memory_devices[index];
+  vs_lock_take(&d->lock);
+  const uint32_t era = vs_recording_era();
+  if (__builtin_expect(d->era != era, 0)) begin_era(d, era);
   return d;
 }
 
-static void leave(device *d) { vs_lock_give(&d->lock); }
-
+/* The calls until what is older is learned are not recorded: the state that is written then has them. */
 static void put(const device *d, const vs_event *event) {
   vs_recorder *recorder = vs_recording_now()->recorder;
-  const vs_record_facts facts = {.time_ns = vs_clock_ns(), .device = (int32_t)(d - devices)};
-  if (recorder != NULL) vs_record_event(recorder, event, &facts);
+  const vs_record_facts facts = {.time_ns = vs_clock_ns(), .device = (int32_t)(d - vs_memory_devices)};
+  if (recorder != NULL && !vs_memory_is_learning()) vs_record_event(recorder, event, &facts);
+}
+
+/* A call told about the memory at `address`, so what is learned about it is older. */
+static void note_told(vs_map *told, uint64_t address) {
+  if (!vs_memory_is_learning() || vs_map_find(told, address) != VS_MAP_NONE) return;
+  if (vs_map_reserve(vs_host_default(), told) == VS_OK) vs_map_add(told, address, 0);
+  else vs_memory_has_failed_to_learn = true;
 }
 
 /* ---- what is doubtful is written into the recording when it is first known, because the process may be killed later */
@@ -67,9 +76,9 @@ static void put_mark(vs_recorder *recorder, size_t i) {
   vs_recording_say(marks[i].sentence);
 }
 
-static void put_doubts(vs_recorder *recorder) {
-  static _Atomic uint64_t told; /* the generation of the process, then the doubts */
-  const uint64_t now = (uint64_t)vs_fork_generation() << 32 | vs_pytorch_doubts();
+void vs_memory_put_doubts(vs_recorder *recorder) {
+  static _Atomic uint64_t told; /* the era, then the doubts */
+  const uint64_t now = (uint64_t)vs_recording_era() << 32 | vs_pytorch_doubts();
   uint64_t before = atomic_load_explicit(&told, memory_order_relaxed);
   if (__builtin_expect(before == now, 1) || recorder == NULL) return;
   const uint32_t old = before >> 32 == now >> 32 ? (uint32_t)before : 0;
@@ -86,6 +95,7 @@ static void add_segment(device *d, const vs_own_segment *segment, vs_context sta
                           .size = segment->bytes,
                           .stream = segment->stream,
                           .context = stack};
+  note_told(&d->told_segments, segment->address);
   if (vs_own_segments_add(&d->segments, vs_host_default(), segment) == VS_OK) put(d, &event);
   else d->is_unsure = true;
 }
@@ -115,14 +125,17 @@ static void follow_segments(device *d, const vs_report *report, vs_request *requ
       .address = request->segment_address, .bytes = request->segment_bytes, .stream = report->stream};
   if (new.bytes != 0) add_segment(d, &new, request->stack);
   request->segment_bytes = 0;
-  if (__builtin_expect(report->reserved != d->segments.bytes, 0)) follow_pages(d, report, request->stack);
+  if (__builtin_expect(report->reserved != d->segments.bytes, 0) && !vs_memory_is_learning())
+    follow_pages(d, report, request->stack);
 }
 
 void vs_memory_segment_freed(uint64_t address) {
   vs_own_segment segment;
+  if (vs_recording_now()->recorder == NULL) return;
   for (uint32_t i = 0; i < C10_MOST_DEVICES; i++) {
-    if (devices[i].forks == 0) continue;
-    device *d = enter(i);
+    if (vs_memory_devices[i].era == 0) continue;
+    device *d = vs_memory_enter(i);
+    note_told(&d->told_segments, address);
     const bool is_here = vs_own_segments_take(&d->segments, address, &segment);
     const vs_event event = {.kind = VS_EVENT_SEGMENT_FREE,
                             .address = address,
@@ -130,7 +143,7 @@ void vs_memory_segment_freed(uint64_t address) {
                             .stream = segment.stream,
                             .context = VS_CONTEXT_NONE};
     if (is_here) put(d, &event);
-    leave(d);
+    vs_memory_leave(d);
     if (is_here) return;
   }
 }
@@ -151,18 +164,20 @@ void vs_memory_allocated(const vs_report *report, vs_request *request) {
                           .context = block.stack};
   if (!is_known) vs_pytorch_doubt_add(VS_DOUBT_REQUESTS);
   request->is_open = false;
-  device *d = enter(report->device);
-  put_doubts(vs_recording_now()->recorder);
+  device *d = vs_memory_enter(report->device);
+  vs_memory_put_doubts(vs_recording_now()->recorder);
   follow_segments(d, report, request);
+  note_told(&d->told_blocks, block.address);
   put(d, &event);
   if (vs_live_blocks_add(&d->blocks, vs_host_default(), &block) != VS_OK)
     vs_pytorch_doubt_add(VS_DOUBT_REQUESTS); /* its free will have the block's bytes */
-  leave(d);
+  vs_memory_leave(d);
 }
 
 void vs_memory_freed(const vs_report *report) {
   vs_live_block block = {.requested = report->bytes, .bytes = report->bytes};
-  device *d = enter(report->device);
+  device *d = vs_memory_enter(report->device);
+  note_told(&d->told_blocks, report->address);
   (void)vs_live_blocks_take(&d->blocks, report->address, &block);
   const vs_event event = {.kind = VS_EVENT_FREE_REQUESTED,
                           .address = report->address,
@@ -171,107 +186,14 @@ void vs_memory_freed(const vs_report *report) {
                           .stream = report->stream,
                           .context = VS_CONTEXT_NONE};
   put(d, &event);
-  leave(d);
+  vs_memory_leave(d);
 }
 
 void vs_memory_refused(uint32_t index, uint64_t bytes, uint64_t free_bytes, const vs_request *request) {
-  device *d = enter(index);
+  device *d = vs_memory_enter(index);
   const vs_event event = {
       .kind = VS_EVENT_OOM, .address = free_bytes, .size = bytes, .context = request->stack};
-  put_doubts(vs_recording_now()->recorder);
+  vs_memory_put_doubts(vs_recording_now()->recorder);
   put(d, &event);
-  leave(d);
-}
-
-/* ---- the state at the end: segments, each divided into blocks and what is free between them */
-
-typedef struct end_state {
-  const device *d;
-  vs_recorder *recorder;
-  const vs_block_rows *rows;
-  size_t next; /* in rows */
-} end_state;
-
-enum { SMALL_SEGMENT = 2 * 1024 * 1024 };
-
-static const vs_live_block *next_block(const end_state *e, uint64_t end) {
-  if (e->next == e->rows->count) return NULL;
-  const vs_live_block *block = &e->d->blocks.rows.data[e->rows->data[e->next]];
-  return block->address < end ? block : NULL;
-}
-
-static void put_block(const end_state *e, uint64_t address, uint64_t bytes, const vs_live_block *block) {
-  const vs_record_block record = {.address = address,
-                                  .size = bytes,
-                                  .requested = block == NULL ? 0 : block->requested,
-                                  .context = block == NULL ? VS_CONTEXT_NONE : block->stack,
-                                  .state = block == NULL ? VS_RECORD_FREE : VS_RECORD_ALLOCATED};
-  if (bytes != 0) vs_record_state_block(e->recorder, &record);
-}
-
-/* Blocks that lie before the segment are in none: reports were missed. They are left out. */
-static void skip_blocks(end_state *e, uint64_t address) {
-  while (next_block(e, address) != NULL) e->next++;
-}
-
-static void put_segment(end_state *e, const vs_own_segment *segment) {
-  const uint64_t end = segment->address + segment->bytes;
-  vs_record_segment record = {.address = segment->address,
-                              .size = segment->bytes,
-                              .stream = segment->stream,
-                              .context = VS_CONTEXT_NONE,
-                              .device = (int32_t)(e->d - devices),
-                              .registration = -1,
-                              .is_small = segment->bytes <= SMALL_SEGMENT,
-                              .is_expandable = segment->is_expandable};
-  skip_blocks(e, segment->address);
-  const size_t first = e->next;
-  for (const vs_live_block *block; (block = next_block(e, end)) != NULL; e->next++) {
-    record.allocated += block->bytes;
-    record.requested += block->requested;
-  }
-  record.active = record.allocated;
-  vs_record_state_segment(e->recorder, &record);
-  uint64_t at = segment->address;
-  e->next = first;
-  for (const vs_live_block *block; (block = next_block(e, end)) != NULL; e->next++) {
-    if (block->address < at || block->bytes > end - block->address) continue; /* contradicts another */
-    put_block(e, at, block->address - at, NULL);
-    put_block(e, block->address, block->bytes, block);
-    at = block->address + block->bytes;
-  }
-  put_block(e, at, end - at, NULL);
-}
-
-static vs_status put_device(const device *d, vs_recorder *recorder) {
-  vs_block_rows rows;
-  VS_TRY(vs_live_blocks_sort(&d->blocks, vs_host_default(), &rows));
-  end_state e = {.d = d, .recorder = recorder, .rows = &rows};
-  for (size_t i = 0; i < d->segments.rows.count; i++) put_segment(&e, &d->segments.rows.data[i]);
-  vs_host_free(vs_host_default(), rows.data, rows.count * sizeof *rows.data);
-  return VS_OK;
-}
-
-/* A state that is begun and not ended counts as none. */
-static void put_state(vs_recorder *recorder) {
-  vs_status status = VS_OK;
-  vs_record_state_begin(recorder, VS_RECORD_AT_END, vs_clock_ns());
-  for (uint32_t i = 0; i < C10_MOST_DEVICES && status == VS_OK; i++)
-    if (devices[i].forks == vs_fork_generation() + 1) status = put_device(&devices[i], recorder);
-  if (status == VS_OK) vs_record_state_end(recorder);
-}
-
-void vs_memory_end(void) {
-  for (uint32_t i = 0; i < C10_MOST_DEVICES; i++) (void)enter(i);
-  vs_recorder *recorder = vs_recording_take();
-  if (recorder != NULL) put_doubts(recorder);
-  if (recorder != NULL) put_state(recorder);
-  for (uint32_t i = 0; i < C10_MOST_DEVICES; i++) leave(&devices[i]);
-  if (recorder == NULL) return;
-  vs_error error;
-  if (vs_record_close(recorder, NULL, &error) != VS_OK) {
-    char sentence[VS_ERROR_TEXT_SIZE + 64];
-    vs_format(sentence, sizeof sentence, "the recording is incomplete: %s", error.text);
-    vs_recording_say(sentence);
-  }
+  vs_memory_leave(d);
 }

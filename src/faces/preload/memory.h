@@ -17,6 +17,7 @@
 #define VS_PRELOAD_MEMORY_H
 
 #include "event/event.h"
+#include "faces/preload/segments.h"
 
 /* What a thread asked for, from the call to the report of its block. */
 typedef struct vs_request {
@@ -47,7 +48,19 @@ void vs_memory_refused(uint32_t index, uint64_t bytes, uint64_t free_bytes, cons
 /* cudaFree was called; addresses that are no segment's are ignored. */
 void vs_memory_segment_freed(uint64_t address);
 
-/* Writes the state of all memory, and ends the recording. */
-void vs_memory_end(void);
+/* ---- a recording that begins while the allocator has memory
+ *
+ * First learn_begin, before the recording is begun and the allocator's calls are led here; then what the allocator says that it has; then
+ * learn_end, which writes the state with which the recording begins. */
+void vs_memory_learn_begin(void);
+void vs_memory_learn_segment(uint32_t index, const vs_own_segment *segment);
+/* Of a block that is allocated; whether its stack is known is not asked. */
+void vs_memory_learn_block(uint32_t index, uint64_t address, uint64_t bytes, uint64_t requested);
+/* Fails: VS_NO_MEMORY; the recording lacks the state then */
+VS_MUST_CHECK vs_status vs_memory_learn_end(void);
+
+/* Writes the state of all memory, and ends the recording; does nothing where none is written. Fails with a sentence: VS_IO, VS_NO_MEMORY;
+ * the recording is incomplete */
+VS_MUST_CHECK vs_status vs_memory_end(vs_error *error);
 
 #endif

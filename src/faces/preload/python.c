@@ -57,7 +57,11 @@ static inline bool is_shown(uint64_t frame, uint64_t code, uint64_t instruction)
  * it is run. */
 
 static _Atomic uint32_t epoch; /* moves on whenever code may have been made */
-static bool is_told;           /* the hook is there; constant once the library is loaded */
+static _Atomic bool is_told;   /* the hook is there */
+
+static void (*_Atomic on_import)(void);
+
+void vs_python_on_import(void (*imported)(void)) { on_import = imported; }
 
 static int hear(const char *event, void *arguments, void *data) {
   static const char *const makers[] = {"compile", "exec", "marshal.loads", "code.__new__",
@@ -65,15 +69,29 @@ static int hear(const char *event, void *arguments, void *data) {
   (void)arguments, (void)data;
   for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
     if (strcmp(event, makers[i]) == 0) atomic_fetch_add_explicit(&epoch, 1, memory_order_release);
+  if (strcmp(event, "import") == 0 && on_import != NULL) on_import();
   return 0;
 }
 
-void vs_python_prepare(void) {
-  int (*add_hook)(int (*hook)(const char *event, void *arguments, void *data), void *data) = NULL;
+static bool add_hook(void) {
+  int (*add)(int (*hook)(const char *event, void *arguments, void *data), void *data) = NULL;
+  vs_library_loaded_function(NULL, "PySys_AddAuditHook", &add);
+  return add != NULL && add(hear, NULL) == 0;
+}
+
+bool vs_python_is_running(void) {
   int (*is_initialized)(void) = NULL;
-  vs_library_loaded_function(NULL, "PySys_AddAuditHook", &add_hook);
   vs_library_loaded_function(NULL, "Py_IsInitialized", &is_initialized);
-  is_told = add_hook != NULL && is_initialized != NULL && is_initialized() == 0 && add_hook(hear, NULL) == 0;
+  return is_initialized != NULL && is_initialized() != 0;
+}
+
+void vs_python_prepare(void) { is_told = !vs_python_is_running() && add_hook(); }
+
+/* What the cache has is from before the hook, so it holds no longer than that. */
+void vs_python_prepare_late(void) {
+  if (is_told || !add_hook()) return;
+  atomic_fetch_add_explicit(&epoch, 1, memory_order_release);
+  is_told = true;
 }
 
 /* ---- the cache: an entry is read and written under its own sequence number, which is odd while it is written
@@ -99,7 +117,7 @@ static inline bool find_word(const entry *slot, uint64_t code, uint64_t instruct
                              uint64_t *word) {
   const uint32_t before = atomic_load_explicit(&slot->sequence, memory_order_acquire);
   const bool is_it = (before & 1) == 0 && LOAD(slot->code) == code &&
-                     LOAD(slot->instruction) == instruction && LOAD(slot->epoch) == now && is_told;
+                     LOAD(slot->instruction) == instruction && LOAD(slot->epoch) == now && LOAD(is_told);
   *word = LOAD(slot->word);
   atomic_thread_fence(memory_order_acquire);
   return is_it && LOAD(slot->sequence) == before;

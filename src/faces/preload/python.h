@@ -22,9 +22,17 @@ typedef enum vs_python_state {
   VS_PYTHON_UNTRUSTED, /* another version, or another layout */
 } vs_python_state;
 
+bool vs_python_is_running(void);
+
 /* Called once, when the library is loaded, before the interpreter begins: installs the audit hook. Without it (the interpreter is loaded
  * later) each frame is compared each time. */
 void vs_python_prepare(void);
+
+/* The same where the library is loaded into a running interpreter, by a thread that holds Python's lock. The hook cannot be removed. */
+void vs_python_prepare_late(void);
+
+/* `imported` is called before Python imports a module, by the thread that does, where the audit hook is there. */
+void vs_python_on_import(void (*imported)(void));
 
 /* The stack of the calling thread; VS_CONTEXT_NONE: it has none, or it cannot be read. */
 vs_context vs_python_capture(vs_record_stacks *stacks);

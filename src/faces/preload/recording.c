@@ -8,23 +8,33 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH = 4096, MOST_NAMES = 1000 };
+enum { PATH = VS_PRELOAD_PATH, MOST_NAMES = 1000 };
 
-/* Constant once the library is loaded: the program may change its environment, and its folder. */
+/* The program may change its environment, and its folder: so the paths are kept, and are absolute. Guarded by `lock`, but for `is_wanted`. */
 static struct {
   char path[PATH], list[PATH];
   bool has_pid_always, is_quiet, has_python_only;
 } wanted;
+static _Atomic bool is_wanted;
 
-/* Guarded by `lock`, but for `state`. `forks` is 1 + the generation of the process that opened it, 0 before the first. */
+/* Guarded by `lock`, but for `opened` and the recorder. `opened` is the era of `current`, 0 before the first. */
 static vs_lock lock;
-static _Atomic uint32_t forks;
+static _Atomic uint32_t begun; /* recordings that were begun from inside */
+static _Atomic uint32_t opened;
 static vs_preload_recording current;
+static char current_path[PATH];
+
+uint32_t vs_recording_era(void) {
+  return vs_fork_generation() + atomic_load_explicit(&begun, memory_order_relaxed) + 1;
+}
+
+bool vs_recording_is_wanted(void) { return atomic_load_explicit(&is_wanted, memory_order_relaxed); }
+
+const char *vs_recording_path(void) { return current.recorder == NULL ? "" : current_path; }
 
 /* ---- preparing */
 
-static void keep_path(char path[PATH], const char *variable) {
-  const char *value = getenv(variable);
+static void keep_path(char path[PATH], const char *value) {
   char folder[PATH] = "";
   path[0] = 0;
   if (value == NULL || *value == 0) return;
@@ -32,15 +42,15 @@ static void keep_path(char path[PATH], const char *variable) {
   vs_format(path, PATH, "%s%s%s", folder, folder[0] == 0 ? "" : "/", value);
 }
 
-bool vs_recording_prepare(void) {
-  keep_path(wanted.path, "VRAMSCOPE_RECORD");
-  keep_path(wanted.list, "VRAMSCOPE_RECORD_LIST");
-  const char *stacks = getenv("VRAMSCOPE_RECORD_STACKS");
+void vs_recording_prepare(bool is_early) {
+  keep_path(wanted.path, getenv("VRAMSCOPE_RECORD"));
+  keep_path(wanted.list, getenv("VRAMSCOPE_RECORD_LIST"));
   wanted.has_pid_always = getenv("VRAMSCOPE_RECORD_EACH") != NULL;
+  const char *stacks = getenv("VRAMSCOPE_RECORD_STACKS");
   wanted.is_quiet = getenv("VRAMSCOPE_RECORD_QUIET") != NULL;
   wanted.has_python_only = stacks != NULL && strcmp(stacks, "python") == 0;
+  is_wanted = is_early && wanted.path[0] != 0;
   vs_fork_watch();
-  return wanted.path[0] != 0;
 }
 
 bool vs_recording_has_native_stacks(void) { return !wanted.has_python_only; }
@@ -94,18 +104,24 @@ static bool is_there(const char *path) {
   return lstat(path, &about) == 0;
 }
 
+static vs_status open_at(vs_recorder **recorder, const char *path, bool may_replace, vs_error *error) {
+  const vs_record_options options = {.path = path,
+                                     .may_replace = may_replace,
+                                     .wait = true,
+                                     .wait_ms = 1000,
+                                     .stacks = current.stacks,
+                                     .say = say,
+                                     .has_no_pools = true,
+                                     .has_no_completions = true};
+  return vs_record_open(vs_host_default(), &options, recorder, error);
+}
+
+/* The first name that is free. */
 static vs_status open_file(vs_recorder **recorder, char path[PATH], vs_error *error) {
-  vs_record_options options = {.path = path,
-                               .wait = true,
-                               .wait_ms = 1000,
-                               .stacks = current.stacks,
-                               .say = say,
-                               .has_no_pools = true,
-                               .has_no_completions = true};
   vs_status status = VS_IO;
   for (uint32_t try = wanted.has_pid_always; try < MOST_NAMES && status != VS_OK; try++) {
     name_file(path, try);
-    status = vs_record_open(vs_host_default(), &options, recorder, error);
+    status = open_at(recorder, path, false, error);
     if (status != VS_OK && !is_there(path)) return status; /* not because of another file */
   }
   return status;
@@ -123,43 +139,79 @@ static void put_settings(vs_recorder *recorder) {
   }
 }
 
-/* The parent's recorder is left as it is: its memory is the child's, too, and its file and thread are not. */
-static void open_recording(void) {
-  vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
-  char path[PATH], sentence[PATH + VS_ERROR_TEXT_SIZE];
+/* The parent's recorder is left as it is: its memory is the child's, too, and its file and thread are not. `wish` is NULL for a recording
+ * that the environment asked for, or a parent. */
+static vs_status open_recording(const vs_recording_wish *wish, vs_error *error) {
   vs_recorder *recorder = NULL;
   current.recorder = NULL;
-  if (wanted.path[0] == 0) return;
   vs_status status = current.stacks != NULL ? VS_OK : vs_record_stacks_create(NULL, &current.stacks);
-  path[0] = 0;
-  if (status != VS_OK) (void)vs_fail(&error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
-  else status = open_file(&recorder, path, &error);
-  if (status == VS_OK) {
-    put_settings(recorder);
-    current.recorder = recorder;
-    list(path, "");
-    return;
-  }
-  vs_format(sentence, sizeof sentence, "not recording: %s: %s", path[0] == 0 ? wanted.path : path,
-            error.text);
+  vs_format(current_path, PATH, "%s", wanted.path);
+  if (status != VS_OK) return vs_fail(error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
+  if (wish != NULL) status = open_at(&recorder, current_path, wish->may_replace, error);
+  else status = open_file(&recorder, current_path, error);
+  if (status != VS_OK) return status;
+  put_settings(recorder);
+  current.recorder = recorder;
+  list(current_path, "");
+  return VS_OK;
+}
+
+static void open_wanted(void) {
+  vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
+  char sentence[PATH + VS_ERROR_TEXT_SIZE];
+  current.recorder = NULL;
+  if (!is_wanted || open_recording(NULL, &error) == VS_OK) return;
+  vs_format(sentence, sizeof sentence, "not recording: %s: %s", current_path, error.text);
   vs_recording_say(sentence);
 }
 
 const vs_preload_recording *vs_recording_now(void) {
-  const uint32_t here = vs_fork_generation() + 1;
-  if (__builtin_expect(atomic_load_explicit(&forks, memory_order_acquire) == here, 1)) return &current;
+  const uint32_t here = vs_recording_era();
+  if (__builtin_expect(atomic_load_explicit(&opened, memory_order_acquire) == here, 1)) return &current;
   const int before = errno;
   vs_lock_take(&lock);
-  if (atomic_load_explicit(&forks, memory_order_relaxed) != here) {
-    open_recording();
-    atomic_store_explicit(&forks, here, memory_order_release);
+  if (atomic_load_explicit(&opened, memory_order_relaxed) != vs_recording_era()) {
+    open_wanted();
+    atomic_store_explicit(&opened, vs_recording_era(), memory_order_release);
   }
   vs_lock_give(&lock);
   errno = before;
   return &current;
 }
 
+/* A recording that was wanted and could not be opened is none. */
+bool vs_recording_is_on(void) {
+  return is_wanted && (atomic_load(&opened) != vs_recording_era() || current.recorder != NULL);
+}
+
+static vs_status begin(const vs_recording_wish *wish, vs_error *error) {
+  if (vs_recording_is_on())
+    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "this process is being recorded already, to %s",
+                   current.recorder == NULL ? wanted.path : current_path);
+  if (wish->path == NULL && wanted.path[0] == 0)
+    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "VRAMSCOPE_RECORD is not set");
+  if (wish->path != NULL) {
+    keep_path(wanted.path, wish->path);
+    wanted.has_pid_always = false;
+  }
+  atomic_fetch_add(&begun, 1);
+  is_wanted = true;
+  if (wish->path == NULL) return VS_OK; /* opened by the first call */
+  const vs_status status = open_recording(wish, error);
+  is_wanted = status == VS_OK;
+  atomic_store_explicit(&opened, vs_recording_era(), memory_order_release);
+  return status;
+}
+
+vs_status vs_recording_begin(const vs_recording_wish *wish, vs_error *error) {
+  vs_lock_take(&lock);
+  const vs_status status = begin(wish, error);
+  vs_lock_give(&lock);
+  return status;
+}
+
 vs_recorder *vs_recording_take(void) {
-  if (atomic_load_explicit(&forks, memory_order_acquire) != vs_fork_generation() + 1) return NULL;
+  is_wanted = false;
+  if (atomic_load_explicit(&opened, memory_order_acquire) != vs_recording_era()) return NULL;
   return atomic_exchange(&current.recorder, NULL);
 }

@@ -1,34 +1,62 @@
-/* The recording of this process: a file that is created when PyTorch's CUDA allocator is first used, and complete when the process
- * exits. A child of a fork that uses the allocator has a file of its own.
+/* The recording of this process: a file that is created when PyTorch's CUDA allocator is first used, or where recording is begun from
+ * inside the program, and complete when the process exits or the program ends it. A child of a fork that uses the allocator has a file of
+ * its own.
  *
- * Where: VRAMSCOPE_RECORD is the path for the first process that records; where a file is there already, the next ones take
- * NAME.PID.vram for NAME.vram (NAME.PID for other names), then NAME.PID.2.vram .... With VRAMSCOPE_RECORD_EACH set all take such
- * a name. Without VRAMSCOPE_RECORD nothing is recorded. VRAMSCOPE_RECORD_LIST is a file to which each process appends a line:
- * "PID\tPATH" for a recording that it began, "PID\t\tSENTENCE" for what it says to its user.
+ * What is wanted comes from the environment, if the library is there from the beginning:
  *
- * Sentences go to standard error, each kind once; with VRAMSCOPE_RECORD_QUIET set only to that file. With VRAMSCOPE_RECORD_STACKS "python"
- * a thread without a Python frame has no stack, as in PyTorch's history with stacks="python". */
+ *   VRAMSCOPE_RECORD       the path for the first process that records; where a file is there already, the next ones take NAME.PID.vram for
+ *                          NAME.vram (NAME.PID for other names), then NAME.PID.2.vram ...; without it nothing is recorded
+ *   VRAMSCOPE_RECORD_EACH  set: all take such a name
+ *   VRAMSCOPE_RECORD_LIST  a file to which each process appends a line: "PID\tPATH" for a recording, "PID\t\tSENTENCE" for what it says to
+ *                          its user
+ *   VRAMSCOPE_RECORD_QUIET set: sentences go only to that file
+ *   VRAMSCOPE_RECORD_STACKS "python": a thread without a Python frame has no stack, as in PyTorch's history with stacks="python"
+ *
+ * Sentences go to standard error, each kind once.
+ *
+ * Era: a number that grows with each fork and with each recording that is begun. What is known of the memory belongs to an era. */
 #ifndef VS_PRELOAD_RECORDING_H
 #define VS_PRELOAD_RECORDING_H
 
 #include "record/record.h"
+
+enum { VS_PRELOAD_PATH = 4096 };
 
 typedef struct vs_preload_recording {
   vs_recorder *_Atomic recorder; /* NULL: this process does not record, or does not any more */
   vs_record_stacks *stacks;      /* NULL if it never did */
 } vs_preload_recording;
 
-/* Reads the environment. Called once, when the library is loaded. False: nothing is to be recorded. */
-bool vs_recording_prepare(void);
+/* Reads the environment. Called once, when the library is loaded; `is_early`: before the program begins. Else what the environment wants is
+ * recorded once that is begun. */
+void vs_recording_prepare(bool is_early);
 
-/* The recording of this process, which the first call in each process opens. Takes no lock if it is open. */
+/* Whether this process records, or will once it uses PyTorch's allocator. The second is false if the recording could not be opened. */
+bool vs_recording_is_wanted(void);
+bool vs_recording_is_on(void);
+
+/* The recording of this process, which the first call in each era opens. Takes no lock if it is open. */
 const vs_preload_recording *vs_recording_now(void);
 
 /* Whether a thread without a Python frame has its native stack. */
 bool vs_recording_has_native_stacks(void);
 
+uint32_t vs_recording_era(void);
+
+/* Begins a recording, in a new era. Fails with a sentence: VS_BAD_ARGUMENT (the process is being recorded already), VS_IO, VS_NOT_FOUND,
+ * VS_NO_MEMORY; then nothing is recorded */
+typedef struct vs_recording_wish {
+  const char *
+      path; /* may be relative; NULL: as the environment wants it, and opened by the first call of the allocator */
+  bool may_replace; /* an existing file at `path` */
+} vs_recording_wish;
+VS_MUST_CHECK vs_status vs_recording_begin(const vs_recording_wish *wish, vs_error *error);
+
+/* The path of the recording that is written, "" where none is. It is constant while one is written. */
+const char *vs_recording_path(void);
+
 /* The recorder, NULL as above; no call takes it after this one. The caller keeps other threads from using the one that it got
- * before. */
+ * before, and closes it. Nothing is recorded from here on, until a recording is begun. */
 vs_recorder *vs_recording_take(void);
 
 /* A sentence for the user, with "vramscope: " before it. */

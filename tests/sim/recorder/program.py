@@ -1,7 +1,12 @@
-"""Calls the allocator of c10_cuda.c from all kinds of Python; prints the stack of each allocation as Python sees it, as JSON."""
+"""Calls the allocator of c10_cuda.c from all kinds of Python; prints the stack of each allocation as Python sees it, as JSON.
+
+With LATE="MODULE:RECORDER:FILE" it is recorded from the inside, once it runs: MODULE is python/vramscope/_recorder.py.
+"""
 
 import ctypes
+import importlib.util
 import json
+import os
 import sys
 import threading
 
@@ -14,6 +19,13 @@ library.test_refuse.argtypes = [ctypes.c_size_t]
 library.test_thread.argtypes = [ctypes.c_size_t]
 if len(sys.argv) > 3:
     library.test_thread(int(sys.argv[3]))
+if "LATE" in os.environ:
+    module, path, recording = os.environ["LATE"].split(":")
+    spec = importlib.util.spec_from_file_location("recorder", module)
+    recorder = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(recorder)
+    late = recorder.load(path)
+    recorder.begin(late, recording)
 told = []  # [bytes, [[file, line, function], ...] innermost first]
 
 
@@ -83,3 +95,6 @@ for address in held[:3]:
     library.test_free(address)
 with open(sys.argv[2], "w") as file:
     json.dump(told, file)
+if "LATE" in os.environ:
+    recorder.end(late)
+    library.test_allocate(4000)

@@ -87,10 +87,10 @@ static int no_parent(void) { return -7; }
 
 static const char table[4096] = {1};
 
-static size_t lead(const char *name, int (*function)(void)) {
+static size_t lead(const char *name, int (*function)(void), vs_library_slots *changed) {
   const void *address;
   memcpy(&address, &function, sizeof address);
-  return vs_library_redirect(table, name, address);
+  return vs_library_redirect(table, name, address, changed);
 }
 
 /* This program's own calls, in its own table; those of other libraries are not changed. */
@@ -99,12 +99,42 @@ static void calls_are_led_elsewhere(void **state) {
   int (*original)(void) = NULL;
   vs_library_loaded_function("libc.so.6", "getppid", &original);
   const int parent = getppid();
-  assert_int_equal(lead("vramscope_is_no_function", no_parent), 0);
-  assert_true(lead("getppid", no_parent) >= 1);
+  assert_int_equal(lead("vramscope_is_no_function", no_parent, NULL), 0);
+  assert_true(lead("getppid", no_parent, NULL) >= 1);
   assert_int_equal(getppid(), -7);
   assert_int_equal(original(), parent);
-  assert_true(lead("getppid", original) >= 1);
+  assert_true(lead("getppid", original, NULL) >= 1);
   assert_int_equal(getppid(), parent);
+}
+
+static int other_parent(void) { return -8; }
+
+/* What another one has put there since is left. */
+static void calls_are_led_back(void **state) {
+  (void)state;
+  vs_library_slots first = {.count = 0}, second = {.count = 0};
+  const int parent = getppid();
+  assert_true(lead("getppid", no_parent, &first) >= 1);
+  assert_true(vs_library_restore(&first));
+  assert_int_equal(first.count, 0);
+  assert_int_equal(getppid(), parent);
+  assert_true(lead("getppid", no_parent, &first) >= 1);
+  assert_true(lead("getppid", other_parent, &second) >= 1);
+  assert_false(vs_library_restore(&first));
+  assert_int_equal(getppid(), -8);
+  assert_true(vs_library_restore(&second));
+  assert_int_equal(getppid(), -7);
+  assert_true(vs_library_restore(&first));
+  assert_int_equal(getppid(), parent);
+}
+
+static void a_library_is_found_by_its_file(void **state) {
+  (void)state;
+  vs_library_place place, other;
+  assert_true(vs_library_place_of(vs_library_inside("libc.so.6"), &place));
+  assert_true(vs_library_place_of(vs_library_loaded_symbol("libc.so.6", "strtod"), &other));
+  assert_ptr_equal(place.base, other.base);
+  assert_null(vs_library_inside("libc.so"));
 }
 
 static void loaded_bytes_are_counted(void **state) {
@@ -124,6 +154,8 @@ int main(void) {
       cmocka_unit_test(a_place_has_its_library),
       cmocka_unit_test(a_symbol_is_seen_from_a_library),
       cmocka_unit_test(calls_are_led_elsewhere),
+      cmocka_unit_test(calls_are_led_back),
+      cmocka_unit_test(a_library_is_found_by_its_file),
       cmocka_unit_test(loaded_bytes_are_counted),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,6 +48,16 @@ static void hold(void *ctx) {
   vs_lock_give(&held);
 }
 
+static void test_a_lock_is_tried(void **state) {
+  (void)state;
+  vs_lock lock = {0};
+  assert_true(vs_lock_try(&lock));
+  assert_false(vs_lock_try(&lock));
+  vs_lock_give(&lock);
+  assert_true(vs_lock_try(&lock));
+  vs_lock_give(&lock);
+}
+
 static void test_a_lock_is_free_in_a_child(void **state) {
   (void)state;
   vs_fork_watch();
@@ -190,6 +200,7 @@ static void test_modules(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_lock_has_one_holder),
+      cmocka_unit_test(test_a_lock_is_tried),
       cmocka_unit_test(test_a_lock_is_free_in_a_child),
       cmocka_unit_test(test_signs),
       cmocka_unit_test(test_exit_hooks_and_names),

@@ -1,0 +1,41 @@
+/* The memory of a device, as memory.c follows it and state.c writes it. Private to both. */
+#ifndef VS_PRELOAD_MEMORY_DEVICE_H
+#define VS_PRELOAD_MEMORY_DEVICE_H
+
+#include "faces/preload/blocks.h"
+#include "faces/preload/pytorch.h"
+#include "faces/preload/recording.h"
+#include "faces/preload/segments.h"
+#include "os/thread.h"
+
+typedef struct vs_memory_device {
+  vs_lock lock;   /* guards all below */
+  uint32_t era;   /* the one that it is about (recording.h); 0: none */
+  uint32_t forks; /* the generation of the process that has the memory below */
+  bool is_unsure; /* the segments are not all that there are */
+  vs_live_blocks blocks;
+  vs_own_segments segments;
+  /* while older memory is learned: the addresses of blocks and of segments about which a call told */
+  vs_map told_blocks, told_segments;
+} vs_memory_device;
+
+extern vs_memory_device vs_memory_devices[C10_MOST_DEVICES];
+
+/* The device with its lock taken, without what an earlier era left there. */
+vs_memory_device *vs_memory_enter(uint32_t index);
+static inline void vs_memory_leave(vs_memory_device *d) { vs_lock_give(&d->lock); }
+
+/* The era in which it is learned what was allocated before the recording, 0 if none: nothing is recorded until that is known. Changes under
+ * the locks of all devices. */
+extern _Atomic uint32_t vs_memory_learning;
+extern _Atomic bool vs_memory_has_failed_to_learn; /* for lack of memory */
+
+/* The doubts about PyTorch (pytorch.h) that this recording does not have yet. */
+void vs_memory_put_doubts(vs_recorder *recorder);
+
+static inline bool vs_memory_is_learning(void) {
+  const uint32_t era = atomic_load_explicit(&vs_memory_learning, memory_order_relaxed);
+  return __builtin_expect(era != 0, 0) && era == vs_recording_era();
+}
+
+#endif

@@ -1,0 +1,222 @@
+"""`vramscope.record` and VRAMSCOPE_RECORD: recordings that begin inside a running program, against what PyTorch knows of itself."""
+
+import json
+import pickle
+import signal
+import subprocess
+
+import pytest
+from conftest import BINARY, PROGRAMS, command, finish, plain_environment
+
+SEEN = {"alloc", "free_requested", "segment_alloc", "segment_free", "segment_map"}
+
+
+def ask(path, method, **params):
+    words = [f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in params.items()]
+    done = subprocess.run([BINARY, "query", path, method, *words], capture_output=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def device_of(path):
+    (device,) = ask(path, "report")["devices"]
+    return device
+
+
+def kinds(device):
+    return {finding["kind"] for finding in device["trust"]["findings"]}
+
+
+def contradictions(device):
+    return [finding for finding in device["trust"]["findings"] if finding["severity"] == "contradiction"]
+
+
+def at_end(path):
+    end = device_of(path)["end"]
+    return {name: end[f"{name}_bytes"] for name in ("requested", "allocated", "reserved")}
+
+
+def events_of(trace):
+    return [(e["action"], e["addr"], e["size"], e["stream"]) for e in trace if e["action"] in SEEN]
+
+
+def owners(path, at="end"):
+    return {group["label"]: group["bytes"] for group in ask(path, "live", at=at, top=0)["groups"]}
+
+
+@pytest.mark.parametrize(("settings", "options"), [("", []), ("expandable_segments:True", ["--keeps-cache"])])
+def test_a_recording_from_the_middle(simulated, tmp_path, settings, options):
+    """Every total is PyTorch's, every event that of its history; what is older has no owner. The calls are led back."""
+    told = simulated("recording_late.py", tmp_path, *options, PYTORCH_CUDA_ALLOC_CONF=settings).result
+    first = device_of(tmp_path / "first.vram")
+    assert at_end(tmp_path / "first.vram") == told["after"]
+    assert at_end(tmp_path / "second.vram") == told["at_end"]
+    start = ask(tmp_path / "first.vram", "live", at="start", top=0)
+    assert start["bytes"] == told["before"]["requested"]
+    assert not contradictions(first) and not contradictions(device_of(tmp_path / "second.vram"))
+    assert "began_late" in kinds(first) and "not_ended" not in kinds(first)
+    assert "partial: recording started when" in subprocess.run(
+        [BINARY, "report", tmp_path / "first.vram"], capture_output=True, text=True, check=True).stdout
+    line = 1 + next(i for i, text in enumerate((PROGRAMS / "recording_late.py").read_text().splitlines()) if "newer = " in text)
+    assert owners(tmp_path / "first.vram")[f"recording_late.py:{line} <module>"] == 20_000_000
+    with open(tmp_path / "history.pickle", "rb") as file:
+        theirs = pickle.load(file)
+    export = tmp_path / "first.pickle"
+    subprocess.run([BINARY, "export", "-q", tmp_path / "first.vram", "pickle", "-o", export], check=True, timeout=60)
+    with open(export, "rb") as file:
+        ours = pickle.load(file)
+    wanted = events_of(theirs["device_traces"][0])
+    assert len(wanted) > 100 and events_of(ours["device_traces"][0]) == wanted
+    assert told["restored"] and told["slots"] == 5 and told["changed"] == told["slots"]
+    assert told["twice"] == f"this process is being recorded already, to {tmp_path}/first.vram"
+    assert not (tmp_path / "other.vram").exists() and told["is_on"] == [False, False]
+
+
+def test_a_process_that_is_killed(simulated, tmp_path):
+    """The state follows from the one at the beginning."""
+    done = simulated("""
+        import json, os, signal, sys, time, torch, vramscope
+        older = [torch.empty(1000 * i, device="cuda") for i in range(1, 20)]
+        vramscope.record(sys.argv[1])
+        newer = [torch.empty(1_000_000 * i, device="cuda") for i in range(1, 5)]
+        del older[::2]
+        stats = torch.cuda.memory_stats()
+        print(json.dumps([stats[f"{name}_bytes.all.current"] for name in ("requested", "allocated", "reserved")]), flush=True)
+        time.sleep(0.3)
+        os.kill(os.getpid(), signal.SIGKILL)
+        """, tmp_path / "run.vram")
+    assert done.code == -signal.SIGKILL, done.err
+    assert list(at_end(tmp_path / "run.vram").values()) == json.loads(done.out)
+    assert kinds(device_of(tmp_path / "run.vram")) == {"began_late", "frees_at_request", "not_ended", "free_without_alloc", "live_without_alloc"}
+
+
+def test_other_threads_allocate_meanwhile(simulated, tmp_path):
+    """Recordings begin and end while threads allocate and free without Python's lock: no event is lost or doubled."""
+    told = simulated("""
+        import json, sys, threading, torch, vramscope
+        x = torch.ones(100, 100, device="cuda", requires_grad=True)
+        runs_on = True
+
+        def storm(k):
+            kept = []
+            while runs_on:
+                y = x
+                for i in range(6):
+                    y = torch.cat([y, y[: 10 + k + i]])
+                y.sum().backward()
+                x.grad = None
+                kept.append(torch.empty(1000 + 100 * k + len(kept) % 37, device="cuda"))
+                if len(kept) > 50:
+                    del kept[::2]
+
+        threads = [threading.Thread(target=storm, args=(k,)) for k in range(4)]
+        for thread in threads:
+            thread.start()
+        for i in range(25):
+            recording = vramscope.record(f"{sys.argv[1]}/{i}.vram")
+            torch.empty(1000, device="cuda")
+            if i == 24:
+                runs_on = False
+                for thread in threads:
+                    thread.join()
+                stats = torch.cuda.memory_stats()
+            recording.stop()
+        print(json.dumps([stats[f"{name}_bytes.all.current"] for name in ("requested", "allocated", "reserved")]))
+        """, tmp_path).result
+    for i in range(25):
+        assert not contradictions(device_of(tmp_path / f"{i}.vram")), i
+    assert list(at_end(tmp_path / "24.vram").values()) == told
+
+
+def test_before_pytorch_is_loaded(simulated, tmp_path):
+    """The recording is that of a preloaded recorder: nothing is missing."""
+    told = simulated("""
+        import json, sys, vramscope
+        recording = vramscope.record(sys.argv[1])
+        import torch
+        held = [torch.empty(1000 * i, device="cuda") for i in range(1, 20)]
+        print(json.dumps(torch.cuda.memory_stats()["requested_bytes.all.current"]))
+        """, tmp_path / "run.vram").result
+    device = device_of(tmp_path / "run.vram")
+    assert device["end"]["requested_bytes"] in (told, 0)  # before or after the interpreter has freed its objects
+    assert kinds(device) <= {"frees_at_request", "rounded_requests"} and device["peak"]["requested_bytes"] == told
+
+
+def test_the_environment(simulated, tmp_path):
+    """VRAMSCOPE_RECORD records a program that imports vramscope, before or after PyTorch; a child that does not use the GPU has no file."""
+    program = """
+        import os, subprocess, sys
+        if sys.argv[1] == "late":
+            import torch
+            old = torch.empty(5000, device="cuda")
+        import vramscope, torch
+        new = torch.empty(1000, device="cuda")
+        if len(sys.argv) == 2:
+            subprocess.run([sys.executable, "-c", "import vramscope"], check=True)
+        print(1)
+        """
+    for when in ("early", "late"):
+        path = tmp_path / f"{when}.vram"
+        assert simulated(program, when, VRAMSCOPE_RECORD=path).result == 1
+        assert ("began_late" in kinds(device_of(path))) == (when == "late")
+        assert ask(path, "live", at="peak", top=0)["bytes"] == {"early": 4000, "late": 24000}[when]
+    assert sorted(path.name for path in tmp_path.glob("*.vram")) == ["early.vram", "late.vram"]
+    done = simulated(program, "early", VRAMSCOPE_RECORD="/nowhere/run.vram")
+    assert done.code == 0 and done.err.count("vramscope: not recording: ") == 1
+    argv = [BINARY, "run", "-o", "run.vram", "--gpu", "8GiB", "--quiet", "--", *command(program, ["early"])]
+    done = finish(argv, plain_environment(), tmp_path)
+    assert done.code == 0 and "vramscope:" not in done.err, done.err
+    assert ask(tmp_path / "run.vram", "live", at="peak", top=0)["bytes"] == 4000
+
+
+def test_errors(simulated, tmp_path):
+    told = simulated("""
+        import json, os, sys, torch, vramscope
+        said = []
+
+        def attempt(*arguments, **options):
+            try:
+                vramscope.record(*arguments, **options).stop()
+                said.append("")
+            except Exception as error:
+                said.append(f"{type(error).__name__}: {error}")
+
+        os.chdir(sys.argv[1])
+        torch.empty(1000, device="cuda")
+        attempt("missing/run.vram")
+        open("old.vram", "w").close()
+        attempt("old.vram")
+        attempt("old.vram", overwrite=True)
+        attempt("new.vram")
+        snapshot = torch.cuda.memory_snapshot
+        torch.cuda.memory_snapshot = lambda *more, **options: 1 / 0
+        attempt("other.vram")
+        torch.cuda.memory_snapshot = snapshot
+        attempt("other2.vram")
+        print(json.dumps(said))
+        """, tmp_path).result
+    assert told == ["NotFoundError: missing/run.vram: its folder does not exist", "FileError: old.vram: file exists", "", "",
+                    "ZeroDivisionError: division by zero", ""]
+    assert sorted(path.name for path in tmp_path.glob("*.vram")) == ["new.vram", "old.vram", "other2.vram"]
+
+
+def test_a_fork(simulated, tmp_path):
+    """A child that uses the allocator has a file of its own, and does not end its parent's."""
+    told = simulated("""
+        import json, os, sys, time, vramscope
+        recording = vramscope.record(sys.argv[1])
+        import torch
+        if os.fork() == 0:
+            torch.empty(3000, device="cuda")
+            recording.stop()
+            time.sleep(0.3)  # what is recorded in the last hundredth of a second is lost
+            os._exit(0 if not recording.is_on else 1)
+        status = os.wait()[1]
+        torch.empty(1000, device="cuda")
+        recording.stop()
+        print(json.dumps([status, os.path.exists(recording.path)]))
+        """, tmp_path / "run.vram").result
+    assert told == [0, True]
+    assert ask(tmp_path / "run.vram", "live", at="peak", top=0)["bytes"] == 4000
+    (other,) = tmp_path.glob("run.*.vram")
+    assert ask(other, "live", at="peak", top=0)["bytes"] == 12000
