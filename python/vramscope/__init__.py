@@ -79,6 +79,7 @@ _HOME = {
     "preload_pytorch": "fastai",
     "record": "_recording",
     "record_memory_history": "memory",
+    "record_on_oom": "_recording",
     "report": "query",
     "reset_accumulated_memory_stats": "memory",
     "reset_peak_memory_stats": "memory",

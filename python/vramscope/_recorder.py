@@ -12,6 +12,8 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+REPLACE, ON_OOM = 1, 2  # options of `begin`
+
 _SENTENCE = 8192  # bytes
 
 
@@ -33,7 +35,7 @@ def load(path: str | os.PathLike[str]) -> ctypes.PyDLL:
     if not hasattr(library, "vramscope_record_begin"):
         library = ctypes.PyDLL(os.fspath(path), mode=os.RTLD_NOW | os.RTLD_GLOBAL)
     number = ctypes.c_uint64
-    library.vramscope_record_begin.argtypes = [ctypes.c_char_p, ctypes.c_bool, ctypes.c_char_p, ctypes.c_size_t]
+    library.vramscope_record_begin.argtypes = [ctypes.c_char_p, ctypes.c_int, number, ctypes.c_char_p, ctypes.c_size_t]
     library.vramscope_record_segment.argtypes = [ctypes.c_uint32, number, number, number, ctypes.c_bool]
     library.vramscope_record_segment.restype = None
     library.vramscope_record_block.argtypes = [ctypes.c_uint32, number, number, number]
@@ -45,6 +47,8 @@ def load(path: str | os.PathLike[str]) -> ctypes.PyDLL:
     library.vramscope_record_status.restype = ctypes.c_char_p
     library.vramscope_record_is_on.restype = ctypes.c_bool
     library.vramscope_record_path.restype = ctypes.c_char_p
+    library.vramscope_record_kept.restype = ctypes.c_char_p
+    library.vramscope_record_number.restype = ctypes.c_uint32
     return library
 
 
@@ -77,13 +81,16 @@ def _blocks(segment: dict[str, Any]) -> Iterator[tuple[int, int, int]]:
         address += block["size"]
 
 
-def begin(library: ctypes.PyDLL, path: str | None, overwrite: bool = False) -> None:
+def begin(library: ctypes.PyDLL, path: str | None, options: int = 0, most_bytes: int = 0) -> None:
     """Records this process to `path` from now on, with the state of the memory as its beginning. None: as VRAMSCOPE_RECORD wants.
+
+    options     REPLACE: an existing file; ON_OOM: the file is kept only if a request fails, up to that
+    most_bytes  of the file, which has the newest events then; 0: all of them
 
     Raises RecorderError, and what PyTorch raises if it cannot say what it has (backend:cudaMallocAsync); nothing is recorded
     then.
     """
-    _call(library, "vramscope_record_begin", None if path is None else os.fsencode(path), overwrite)
+    _call(library, "vramscope_record_begin", None if path is None else os.fsencode(path), options, most_bytes)
     try:
         for segment in _segments():
             device = segment["device"]
@@ -100,9 +107,3 @@ def begin(library: ctypes.PyDLL, path: str | None, overwrite: bool = False) -> N
 def end(library: ctypes.PyDLL) -> None:
     """Completes the recording. Raises RecorderError if it is incomplete."""
     _call(library, "vramscope_record_end")
-
-
-def path_of(library: ctypes.PyDLL) -> str | None:
-    """The file of the recording that is being written; None if there is none."""
-    path: bytes = library.vramscope_record_path()
-    return os.fsdecode(path) if path else None

@@ -11,15 +11,16 @@ from types import TracebackType
 from typing import Self
 
 from vramscope import _recorder
-from vramscope.errors import FileError, from_status
+from vramscope.errors import ArgumentError, FileError, from_status
 
-__all__ = ["Recording", "record"]
+__all__ = ["Recording", "record", "record_on_oom"]
 
 _LIBRARY = Path(__file__).parent / "lib" / "vramscope" / "preload" / "libvramscope-record.so"
+_LEAST_BYTES = 16 << 20
 
 
 class Recording:
-    """A recording that is being written: the result of `record`.
+    """A recording that is being written: the result of `record` and `record_on_oom`.
 
     It ends with `stop`, at the end of a `with` block, or when the process exits. Any thread may end it. In a child of a fork it
     does nothing: the recording is the parent's.
@@ -27,13 +28,23 @@ class Recording:
 
     def __init__(self, library: PyDLL, path: str) -> None:
         self._library = library
-        self._process = os.getpid()
-        self.path = path  #: the absolute path of the file
+        self._number = library.vramscope_record_number()
+        self._kept = ""
+        self.path: str = os.path.abspath(path)  #: the file that was asked for; of `record` the one that is written
 
     @property
     def is_on(self) -> bool:
         """Whether it is being written now."""
-        return self._process == os.getpid() and _recorder.path_of(self._library) == self.path
+        on: bool = self._library.vramscope_record_is_on()
+        return on and self._library.vramscope_record_number() == self._number
+
+    @property
+    def kept(self) -> str | None:
+        """Of `record_on_oom`: the file about the last out-of-memory error; None if there was none. It has the path that was asked
+        for, or, where another file has that, run.PID.vram for run.vram."""
+        if self._library.vramscope_record_number() == self._number:
+            self._kept = os.fsdecode(self._library.vramscope_record_kept())
+        return self._kept or None
 
     def stop(self) -> None:
         """Completes the file. Does nothing if the recording has ended.
@@ -46,6 +57,8 @@ class Recording:
             _recorder.end(self._library)
         except _recorder.RecorderError as error:
             raise FileError(f"{self.path}: {error}") from None
+        finally:
+            self._kept = self.kept or ""  # another recording may begin
 
     def __enter__(self) -> Self:
         return self
@@ -62,7 +75,7 @@ class Recording:
         return f"<vramscope.Recording: {self.path}, {'on' if self.is_on else 'ended'}>"
 
 
-def record(path: str | os.PathLike[str], *, overwrite: bool = False) -> Recording:
+def record(path: str | os.PathLike[str], *, overwrite: bool = False, max_bytes: int | None = None) -> Recording:
     """Records every allocation and free of PyTorch's CUDA allocator, with Python stacks, to a file (.vram), from now on.
 
         with vramscope.record("run.vram"):
@@ -70,6 +83,8 @@ def record(path: str | os.PathLike[str], *, overwrite: bool = False) -> Recordin
 
     path       the file, which `vramscope report` and all other commands read, also while it is written
     overwrite  replace a file that is there
+    max_bytes  the most bytes of the file, at least 16 MiB: it has the newest events then, and the state of the memory before
+               them. None: all events
 
     It may begin at any time, also before PyTorch is imported. What is allocated already is in the recording with its size, but
     without its owner. All threads of this process are recorded; a child of a fork that uses the GPU has a file of its own
@@ -83,7 +98,31 @@ def record(path: str | os.PathLike[str], *, overwrite: bool = False) -> Recordin
     allocator cannot be seen, and what PyTorch raises if it cannot say what is allocated (RuntimeError with
     backend:cudaMallocAsync).
     """
-    return _begin(os.fspath(path), overwrite)
+    return _begin(os.fspath(path), _recorder.REPLACE if overwrite else 0, _bounded(max_bytes))
+
+
+def record_on_oom(path: str | os.PathLike[str] = "oom.vram", *, max_bytes: int = 256 << 20) -> Recording:
+    """Records as `record` does, but keeps the file only if an out-of-memory error happens: the flight recorder of a job.
+
+        vramscope.record_on_oom("oom.vram")
+        train()                               # if this runs out of memory: vramscope oom oom.vram
+
+    path       the file of the last out-of-memory error. Where another file has that name, it is oom.PID.vram; standard error says
+               which, and `Recording.kept`
+    max_bytes  of the newest events, at least 16 MiB
+
+    The events are in oom.PID.part.vram meanwhile, which takes at most `max_bytes` of the disk and is removed at the end; a
+    process that is killed leaves it. The error may be handled: then the recording goes on, and the next error replaces the file.
+
+    Raises as `record`.
+    """
+    return _begin(os.fspath(path), _recorder.ON_OOM, _bounded(max_bytes))
+
+
+def _bounded(max_bytes: int | None) -> int:
+    if max_bytes is not None and max_bytes < _LEAST_BYTES:
+        raise ArgumentError(f"max_bytes: at least {_LEAST_BYTES} (16 MiB), so that the state of the memory has room")
+    return max_bytes or 0
 
 
 def _load() -> PyDLL:
@@ -93,20 +132,20 @@ def _load() -> PyDLL:
         raise FileError(f"the recorder cannot be loaded: {error}") from None
 
 
-def _begin(path: str | None, overwrite: bool) -> Recording:
+def _begin(path: str | None, options: int = 0, most_bytes: int = 0) -> Recording:
     library = _load()
     try:
-        _recorder.begin(library, path, overwrite)
+        _recorder.begin(library, path, options, most_bytes)
     except _recorder.RecorderError as error:
         sentence = str(error) if path is None or error.status not in ("IO", "NOT_FOUND") else f"{path}: {error}"
         raise from_status(error.status, sentence) from None
-    return Recording(library, _recorder.path_of(library) or "")
+    return Recording(library, path or "")
 
 
 def begin_from_environment() -> None:
     """What `import vramscope` does where VRAMSCOPE_RECORD is set. A failure is said, and the program goes on."""
     try:
         if not _load().vramscope_record_is_on():  # `vramscope run` has begun it
-            _begin(None, False)
+            _begin(None)
     except Exception as error:
         print(f"vramscope: not recording: {error}", file=sys.stderr)

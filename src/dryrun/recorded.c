@@ -1,4 +1,5 @@
 #include "dryrun/recorded.h"
+#include "base/human.h"
 #include "dryrun/launch.h"
 #include "os/infile.h"
 #include "os/mapfile.h"
@@ -12,7 +13,8 @@ typedef struct room {
   vs_folder folder;
   char recorder[VS_FOLDER_PATH];
   char path[VS_FOLDER_PATH], list[VS_FOLDER_PATH];
-  vs_child_variable variables[4];
+  char ring[24]; /* bytes, in decimals */
+  vs_child_variable variables[6];
   size_t count;
   vs_text preload;
   vs_outfile out;
@@ -63,6 +65,19 @@ static vs_status try_recording(room *r, vs_error *error) {
   return status;
 }
 
+/* A state of the memory, and all names, have to lie in a quarter of it. */
+static vs_status bound(room *r, vs_error *error) {
+  enum { LEAST = 16 << 20 };
+  uint64_t bytes;
+  if (r->plan->ring == NULL) return VS_OK;
+  if (!vs_parse_bytes(vs_str_from(r->plan->ring), &bytes))
+    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "--ring takes a size such as 200MB, not \"%s\"",
+                   r->plan->ring);
+  if (bytes < LEAST) return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "--ring takes at least 16MiB");
+  vs_format(r->ring, sizeof r->ring, "%U", bytes);
+  return VS_OK;
+}
+
 static vs_status prepare(room *r, vs_error *error) {
   vs_recorder_find(r->recorder);
   if (r->recorder[0] == 0)
@@ -70,6 +85,7 @@ static vs_status prepare(room *r, vs_error *error) {
                    "the recorder is missing: libvramscope-record.so belongs beside the program (preload/) or "
                    "in the library "
                    "folder (vramscope/preload/)");
+  VS_TRY(bound(r, error));
   VS_TRY(name_recording(r, error));
   VS_TRY(try_recording(r, error));
   VS_TRY(vs_folder_create(&r->folder, "vramscope-run-", error));
@@ -79,6 +95,8 @@ static vs_status prepare(room *r, vs_error *error) {
   set(r, "VRAMSCOPE_RECORD", r->path);
   set(r, "VRAMSCOPE_RECORD_LIST", r->list);
   set(r, "VRAMSCOPE_RECORD_EACH", r->plan->path == NULL ? "1" : NULL);
+  set(r, "VRAMSCOPE_RECORD_ON_OOM", r->plan->is_on_oom ? "1" : NULL);
+  set(r, "VRAMSCOPE_RECORD_RING", r->plan->ring == NULL ? NULL : r->ring);
   return VS_OK;
 }
 

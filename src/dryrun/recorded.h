@@ -15,6 +15,8 @@ typedef struct vs_recorded_plan {
   const char *gpu;  /* as in vs_dryrun_plan; NULL: the machine's own */
   const char *path; /* of the recording; NULL: PROGRAM.PID.vram in the working folder */
   bool may_replace; /* the file at `path` */
+  bool is_on_oom;   /* a recording is kept only of an out-of-memory error; has `path` */
+  const char *ring; /* a size: a file keeps its newest part in so many bytes; NULL: all */
   vs_dryrun_streams streams;
 } vs_recorded_plan;
 

@@ -179,17 +179,19 @@ static void drain(vs_recorder *r, uint64_t patience) {
 /* All threads have stopped recording: a message that is missing now will never come. */
 void vs_recorder_drain(vs_recorder *r) { drain(r, 0); }
 
-/* A reader of a ring file begins at a checkpoint, so its length contains several. */
+/* A reader of a ring file begins at a checkpoint, so its length contains several; each is followed by a state, if the recorder can write
+ * one. */
 static void keep_readable(vs_recorder *r) {
   vs_encoder *e = &r->encoder;
   if (r->sink.most == 0 || r->status != VS_OK || r->sink.frame - e->frames_at_checkpoint < r->sink.most / 4)
     return;
-  const vs_status status = vs_tracew_checkpoint(e->file);
+  const vs_status status = vs_encoder_repeat(e, &r->options);
   e->frames_at_checkpoint = r->sink.frame;
+  r->wants_state = status == VS_OK && r->options.checkpoint != NULL;
   if (status != VS_OK) vs_recorder_fail(r, status);
 }
 
-/* ---- after a loss: the state of all memory, with which the recording goes on */
+/* ---- the state of all memory: after a loss, with which the recording goes on, and in ring files */
 
 static _Thread_local const vs_recorder *writing __attribute__((tls_model("initial-exec")));
 
@@ -209,15 +211,16 @@ void vs_recorder_take_own(vs_recorder *r) {
   const uint64_t now = vs_clock_ns();
   r->rests_until = now + (now - r->state_began) * VS_RECORDER_REST;
   uint8_t suspended = VS_RECORDER_SUSPENDED;
-  atomic_fetch_add_explicit(&r->checkpoints, 1, memory_order_relaxed);
-  atomic_compare_exchange_strong(&r->mode, &suspended, (uint8_t)VS_RECORDER_ON);
+  r->wants_state = false;
+  if (atomic_compare_exchange_strong(&r->mode, &suspended, (uint8_t)VS_RECORDER_ON))
+    atomic_fetch_add_explicit(&r->checkpoints, 1, memory_order_relaxed);
 }
 
 /* Returns how long the writer thread may sleep. A program that records more than can be written must not spend its time with
  * checkpoints, which stop it: hence the rest between two. */
 static uint64_t recover(vs_recorder *r, uint64_t pause) {
   enum { SOON = 1000000 };
-  if (r->mode != VS_RECORDER_SUSPENDED) return pause;
+  if (r->mode != VS_RECORDER_SUSPENDED && (!r->wants_state || r->status != VS_OK)) return pause;
   const uint64_t now = vs_clock_ns();
   if (now < r->rests_until) return vs_min_u64(pause, r->rests_until - now);
   return r->options.checkpoint(r->options.checkpoint_ctx, r) ? pause : vs_min_u64(pause, SOON);

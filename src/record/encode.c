@@ -359,6 +359,11 @@ vs_status vs_encoder_init(vs_recorder *r) {
   return put_process(e, &r->options);
 }
 
+vs_status vs_encoder_repeat(vs_encoder *e, const vs_record_options *options) {
+  VS_TRY(vs_tracew_checkpoint(e->file));
+  return put_process(e, options);
+}
+
 void vs_encoder_deinit(vs_encoder *e) {
   vs_tracew_destroy(e->file);
   vs_vec_free(e->host, &e->stack_ids);

@@ -164,6 +164,7 @@ struct vs_recorder { // NOLINT(clang-analyzer-optin.performance.Padding)
   uint64_t taken;       /* (w) events in the file */
   uint64_t stuck_since; /* (w) when message `next` was first missing; 0: it is not */
   uint32_t last_ring;   /* (w) */
+  bool wants_state;     /* (w) the file keeps its newest part, which lacks the state */
   uint64_t state_began; /* (w) when the last checkpoint was begun */
   uint64_t rests_until; /* (w) no checkpoint before this time */
   vs_ring *own;         /* (w) for what the writer thread records itself, the state after a loss */
@@ -186,6 +187,8 @@ uint64_t vs_recorder_lost_ring(const vs_recorder *r);
 /* encode.c */
 VS_MUST_CHECK vs_status vs_encoder_init(vs_recorder *r);
 void vs_encoder_deinit(vs_encoder *e);
+/* What a reader needs of what was written before: all names, and whose recording it is. */
+VS_MUST_CHECK vs_status vs_encoder_repeat(vs_encoder *e, const vs_record_options *options);
 VS_MUST_CHECK vs_status vs_encoder_put(vs_encoder *e, const vs_ring *ring, const vs_slot *message);
 /* The total of lost events, if it has changed; `since`: the time of the first one that is new, 0 if it is unknown. */
 VS_MUST_CHECK vs_status vs_encoder_lost(vs_encoder *e, uint64_t lost, uint64_t since);

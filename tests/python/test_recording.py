@@ -6,7 +6,7 @@ import signal
 import subprocess
 
 import pytest
-from conftest import BINARY, PROGRAMS, command, finish, plain_environment
+from conftest import BINARY, PROGRAMS, command, finish, plain_environment, simulated_environment
 
 SEEN = {"alloc", "free_requested", "segment_alloc", "segment_free", "segment_map"}
 
@@ -220,3 +220,72 @@ def test_a_fork(simulated, tmp_path):
     assert ask(tmp_path / "run.vram", "live", at="peak", top=0)["bytes"] == 4000
     (other,) = tmp_path.glob("run.*.vram")
     assert ask(other, "live", at="peak", top=0)["bytes"] == 12000
+
+
+def test_only_an_out_of_memory_error_is_kept(simulated, tmp_path):
+    """Nothing is left where none happens; else the post-mortem works on what is kept, with what was allocated before."""
+    result = simulated("""
+        import json, os, sys, torch, vramscope
+        os.chdir(sys.argv[1])
+        older = torch.empty(1 << 28, dtype=torch.uint8, device="cuda")
+        with vramscope.record_on_oom("oom.vram") as recording:
+            torch.empty(1000, device="cuda")
+            during = len(os.listdir("."))
+        said = [during, os.listdir("."), recording.kept]
+        try:
+            vramscope.record_on_oom("oom.vram", max_bytes=1000)
+        except ValueError as error:
+            said.append(str(error))
+        open("oom.vram", "w").close()  # of another process: it is not replaced
+        recording = vramscope.record_on_oom("oom.vram")
+        try:
+            held = [torch.empty(1 << 30, dtype=torch.uint8, device="cuda") for i in range(100)]
+        except torch.OutOfMemoryError:
+            said += [recording.kept == f"{os.getcwd()}/oom.{os.getpid()}.vram", recording.is_on]
+        recording.stop()
+        with vramscope.record("other.vram"):
+            said += [recording.kept is not None, recording.is_on]
+        print(json.dumps(said))
+        """, tmp_path)
+    assert result.result == [1, [], None, "max_bytes: at least 16777216 (16 MiB), so that the state of the memory has room",
+                             True, True, True, False]
+    assert result.err.count("vramscope: out of memory: what led to it is recorded in ") == 1
+    (kept,) = tmp_path.glob("oom.*.vram")
+    (oom,) = device_of(kept)["ooms"]
+    assert oom["requested_bytes"] == 1 << 30 and not contradictions(device_of(kept))
+    assert owners(kept)["allocated before recording"] == 1 << 28
+    shown = subprocess.run([BINARY, "oom", kept], capture_output=True, text=True, check=True).stdout
+    assert "failed to allocate 1.00 GiB" in shown and "allocated before recording" in shown and "Remedies" in shown
+    assert sorted(path.name for path in tmp_path.glob("*")) == sorted([kept.name, "oom.vram", "other.vram"])
+
+
+HUGGING_FACE = """
+    import sys, torch, transformers
+    if len(sys.argv) > 1:
+        import vramscope
+        vramscope.record_on_oom(sys.argv[1])
+
+    config = transformers.LlamaConfig(hidden_size=2048, intermediate_size=5504, num_hidden_layers=16, num_attention_heads=16,
+                                      vocab_size=32000)
+    with torch.device("cuda"):
+        model = transformers.LlamaForCausalLM(config)
+    optimizer = torch.optim.AdamW(model.parameters())
+    for i in range(3):
+        ids = torch.full((16, 1024), i, device="cuda")
+        model(input_ids=ids, labels=ids).loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    """
+
+
+def test_a_hugging_face_training_that_runs_out_of_memory(tmp_path):
+    """An unmodified program on a card of 16 GiB ends with the post-mortem, and so does one that has the recorder in it."""
+    argv = [BINARY, "run", "--on-oom", "oom.vram", "--gpu", "16GiB", "--", *command(HUGGING_FACE, [])]
+    done = finish(argv, plain_environment(), tmp_path, 600)
+    assert done.code == 1 and "OutOfMemoryError" in done.err, done.err[-3000:]
+    assert "Out of memory  failed to allocate" in done.out and "modeling_llama.py" in done.out, done.out
+    inside = finish(command(HUGGING_FACE, [tmp_path / "inside.vram"]), simulated_environment(gpu="16GiB"), tmp_path, 600)
+    assert inside.code == 1 and f"is recorded in {tmp_path}/inside.vram" in inside.err, inside.err[-3000:]
+    ours, theirs = (ask(tmp_path / name, "oom")["lines"][0] for name in ("inside.vram", "oom.vram"))
+    assert ours["bytes"] == theirs["bytes"] and ours["about"] == "oom"
+    assert owners(tmp_path / "inside.vram") == owners(tmp_path / "oom.vram")

@@ -9,7 +9,7 @@ import time
 
 import pytest
 from answers import ask
-from conftest import BINARY, PROGRAMS, PYTHON, command, environment_of, finish
+from conftest import BINARY, PROGRAMS, PYTHON, command, environment_of, finish, preload
 
 SEEN = {"alloc", "free_requested", "segment_alloc", "segment_free", "segment_map", "segment_unmap"}
 PROGRAM = [str(PYTHON), str(PROGRAMS / "recorded.py")]
@@ -220,3 +220,109 @@ def test_nothing_is_recorded_unless_it_is_wanted(tmp_path):
     library = os.path.join(os.path.dirname(BINARY), "preload", "libvramscope-record.so")
     done = finish([str(PYTHON), "-c", "print(1)"], environment_of({"LD_PRELOAD": library}), tmp_path)
     assert done.code == 0 and done.out == "1\n" and done.err == "" and not list(tmp_path.iterdir())
+
+
+def totals(device):
+    return {name: device["end"][f"{name}_bytes"] for name in ("requested", "allocated", "reserved")}
+
+
+def totals_of_pytorch(done):
+    return {name: told(done)["stats"][f"{name}_bytes.all.current"] for name in ("requested", "allocated", "reserved")}
+
+
+@pytest.mark.parametrize("end", ["kill", "exit"])
+def test_a_file_that_keeps_the_newest_part(tmp_path, end):
+    """However the process ends, the file is no larger, and the state at its end is that of the allocator, with its owners."""
+    library = os.path.join(os.path.dirname(BINARY), "preload", "libvramscope-record.so")
+    done = run(tmp_path, "-o", "run.vram", "--ring", "16MiB", "--gpu", "24GiB", arguments=["--end", "exit"])
+    assert done.code == 0, done.err
+    assert "ring_wrapped" not in kinds(report_of(tmp_path / "run.vram"))  # it is not full
+    settings = {"LD_PRELOAD": f"{library}:{preload()}", "VRAMSCOPE_RECORD": tmp_path / "ring.vram", "VRAMSCOPE_RECORD_RING": 1 << 20,
+                "VRAMSCOPE_SIM_GPU": "24GiB", "PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:64"}
+    done = finish([*PROGRAM, "--storm", "250000", "--end", end], environment_of(settings), tmp_path, 240)
+    assert done.code == (-signal.SIGKILL if end == "kill" else 0), done.err
+    path = tmp_path / "ring.vram"
+    assert path.stat().st_size == 1 << 20
+    device = report_of(path)
+    assert {"ring_wrapped", "frees_at_request"} <= kinds(device) and ("not_ended" in kinds(device)) == (end == "kill")
+    assert not [finding for finding in device["trust"]["findings"] if finding["severity"] == "contradiction"]
+    recording = ask(path, "report")["file"]["recording"]
+    assert recording["earlier_frames"] > 16 and recording["lost_events"] == 0
+    assert exported(tmp_path, path)["allocator_settings"]["PYTORCH_CUDA_ALLOC_CONF"] == "max_split_size_mb:64"
+    if end == "kill":
+        assert totals(device) == totals_of_pytorch(done)
+        owners = {group["key"]["place"] for group in ask(path, "live", at="end", top=0)["groups"]}
+        source = (PROGRAMS / "recorded.py").read_text().splitlines()
+        line = 1 + next(i for i, text in enumerate(source) if "30_000_000" in text)
+        assert f"recorded.py:{line}" in owners  # long before the first event of the file
+
+
+def test_only_out_of_memory_errors_are_kept(tmp_path):
+    """What led to the last one, also of those that are handled; nothing else is left."""
+    done = run(tmp_path, "--on-oom", "oom.vram", "--gpu", "4GiB", arguments=["--end", "oom"])
+    assert done.code == 1 and "OutOfMemoryError" in done.err
+    assert f"vramscope: out of memory: what led to it is recorded in {tmp_path}/oom.vram" in done.err
+    assert "failed to allocate 1.00 GiB" in done.out and "Remedies" in done.out, done.out
+    device = report_of(tmp_path / "oom.vram")
+    assert len(device["ooms"]) == 1 and kinds(device) == {"frees_at_request"} and device["trace"]["events"] > 500
+    last = exported(tmp_path, tmp_path / "oom.vram")["device_traces"][0][-1]
+    assert last["action"] == "oom" and sorted(os.listdir(tmp_path)) == ["exported.pickle", "oom.vram"]
+    os.unlink(tmp_path / "oom.vram")
+    done = run(tmp_path, "--on-oom", "oom.vram", "--gpu", "4GiB", arguments=["--end", "caught"])
+    assert done.code == 0 and "failed to allocate 1.00 GiB" in done.out, done.err
+    os.unlink(tmp_path / "oom.vram")
+    done = run(tmp_path, "--on-oom", "oom.vram", "--gpu", "4GiB", arguments=["--end", "exit"])
+    assert done.code == 0 and "nothing was kept: no request of PyTorch's CUDA allocator failed" in done.err
+    done = run(tmp_path, "--on-oom", "oom.vram", "-o", "run.vram")
+    assert done.code == 2 and "--on-oom names the file itself" in done.err
+    done = run(tmp_path, "--ring", "1MiB")
+    assert done.code == 2 and "--ring takes at least 16MiB" in done.err
+    assert os.listdir(tmp_path) == ["exported.pickle"]
+
+
+def test_a_killed_process_leaves_its_part(tmp_path):
+    """With the state at which it began, after an error that was handled."""
+    program = """
+        import json, os, signal, time, torch
+        early = torch.empty(1 << 29, dtype=torch.uint8, device="cuda")
+        try:
+            held = [torch.empty(1 << 30, dtype=torch.uint8, device="cuda") for _ in range(1000)]
+        except torch.OutOfMemoryError:
+            pass
+        later = torch.empty(1000, device="cuda")
+        stats = torch.cuda.memory_stats()
+        print(json.dumps({"pid": os.getpid(), "torch": torch.__version__, "stats": {k: v for k, v in stats.items() if isinstance(v, int)}}), flush=True)
+        time.sleep(0.3)
+        os.kill(os.getpid(), signal.SIGKILL)
+    """
+    done = run(tmp_path, "--on-oom", "oom.vram", "--gpu", "4GiB", program=command(program, []))
+    assert done.code == 137 and "failed to allocate 1.00 GiB" in done.out, done.err
+    (part,) = tmp_path.glob("oom.*.part*.vram")
+    assert totals(report_of(part)) == totals_of_pytorch(done)
+
+
+def test_several_failures(tmp_path):
+    """Each that is handled ends a recording, and begins one with the state: its blocks have their owners."""
+    program = """
+        import torch
+
+        def first():
+            return [torch.empty(1 << 30, dtype=torch.uint8, device="cuda") for _ in range(1000)]
+
+        def second(n):
+            return [torch.empty(n, dtype=torch.uint8, device="cuda") for _ in range(1000)]
+
+        early = torch.empty(1 << 29, dtype=torch.uint8, device="cuda")
+        for attempt in (first, lambda: second(1 << 30), lambda: second(1 << 28)):
+            try:
+                attempt()
+            except torch.OutOfMemoryError:
+                pass
+    """
+    done = run(tmp_path, "--on-oom", "oom.vram", "--gpu", "4GiB", program=command(program, []))
+    assert done.code == 0 and done.err.count("out of memory") == 1, done.err
+    assert os.listdir(tmp_path) == ["oom.vram"]
+    (oom,) = report_of(tmp_path / "oom.vram")["ooms"]
+    assert oom["requested_bytes"] == 1 << 28
+    owners = {group["key"]["name"]: group["bytes"] for group in ask(tmp_path / "oom.vram", "live", at="end", top=0)["groups"]}
+    assert owners["<module>"] == 1 << 29 and set(owners) == {"<module>", "<listcomp>"}

@@ -1,5 +1,5 @@
 /* vramscope run: runs a program with the recorder loaded, and shows what it recorded: the report, or the post-mortem if the program
- * failed for lack of memory; of several processes a row for each. */
+ * failed for lack of memory, or was recorded for that alone; of several processes a row for each. */
 #include "base/check.h"
 #include "dryrun/recorded.h"
 #include "faces/cli/words.h"
@@ -51,7 +51,8 @@ static vs_exit put_screen(const outcome *o) {
   vs_line line = *whole;
   const size_t count =
       o->recorded.files.count < VS_MAX_ARGUMENTS ? o->recorded.files.count : VS_MAX_ARGUMENTS;
-  const bool is_oom = o->ran_out && o->recorded.exit_code != 0 && count == 1;
+  const bool is_about_oom = o->ran_out && (o->recorded.exit_code != 0 || vs_cli_has(cli, VS_OPTION_ON_OOM));
+  const bool is_oom = is_about_oom && count == 1;
   line.command = is_oom ? VS_COMMAND_oom : VS_COMMAND_report;
   for (size_t i = 0; i < count; i++) line.arguments[i] = o->recorded.files.data[i].path;
   line.argument_count = count;
@@ -118,8 +119,10 @@ static vs_exit show(outcome *o) {
   if (is_json) return put_reply(o);
   if (o->recorded.files.count == 0) {
     vs_error none;
-    (void)vs_fail(&none, VS_NOT_FOUND, VS_NO_OFFSET,
-                  "nothing was recorded: the program did not use PyTorch's CUDA allocator");
+    (void)vs_fail(&none, VS_NOT_FOUND, VS_NO_OFFSET, "%s",
+                  vs_cli_has(o->cli, VS_OPTION_ON_OOM)
+                      ? "nothing was kept: no request of PyTorch's CUDA allocator failed"
+                      : "nothing was recorded: the program did not use PyTorch's CUDA allocator");
     (void)vs_print_error(VS_STR(""), &none);
     return VS_EXIT_OK;
   }
@@ -128,25 +131,35 @@ static vs_exit show(outcome *o) {
   return shown;
 }
 
+static const char *path_of(const vs_cli *cli) {
+  const char *on_oom = cli->line->values[VS_OPTION_ON_OOM];
+  return on_oom == NULL ? cli->line->values[VS_OPTION_RECORDING] : on_oom;
+}
+
 static vs_exit say(const outcome *o, vs_error *error) {
   const bool was_not_started = o->recorded.exit_code == 127 || o->recorded.exit_code == 126;
   const char *subject = o->recorded.subject;
-  if (subject != NULL && subject == o->cli->line->values[VS_OPTION_RECORDING])
-    return vs_cli_say_output(vs_str_from(subject), error);
+  if (subject != NULL && subject == path_of(o->cli)) return vs_cli_say_output(vs_str_from(subject), error);
   const vs_exit code = vs_print_error(vs_str_from(subject == NULL ? "" : subject), error);
   return was_not_started ? VS_EXIT_OK : code; /* the exit status is what a shell returns for it */
 }
 
 vs_exit vs_cli_run(vs_cli *cli) {
+  vs_error error;
+  if (vs_cli_has(cli, VS_OPTION_ON_OOM) && vs_cli_has(cli, VS_OPTION_RECORDING)) {
+    (void)vs_fail(&error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "--on-oom names the file itself: leave out -o");
+    return vs_print_error(VS_STR(""), &error);
+  }
   const vs_recorded_plan plan = {
       .command = cli->line->words,
       .gpu = cli->line->values[VS_OPTION_GPU_SIMULATED],
-      .path = cli->line->values[VS_OPTION_RECORDING],
+      .path = path_of(cli),
+      .is_on_oom = vs_cli_has(cli, VS_OPTION_ON_OOM),
+      .ring = cli->line->values[VS_OPTION_RING],
       .may_replace = vs_cli_has(cli, VS_OPTION_FORCE),
       .streams = vs_cli_has(cli, VS_OPTION_JSON) ? VS_DRYRUN_STREAMS_TO_STDERR : VS_DRYRUN_STREAMS_OURS,
   };
   outcome o = {.cli = cli};
-  vs_error error;
   vs_text_init(&o.json, cli->host, NULL);
   const vs_status status = vs_recorded_run(&o.recorded, cli->host, &plan, &error);
   cli->program_exit = o.recorded.exit_code;

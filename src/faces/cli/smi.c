@@ -63,7 +63,7 @@ static vs_status read_query(vs_smi_command *c) {
                                          VS_OPTION_QUERY_ACCOUNTED_APPS};
   const vs_line *line = c->cli->line;
   const char *format = line->values[VS_OPTION_FORMAT];
-  const uint64_t queries =
+  const vs_option_set queries =
       line->given & (VS_OPTION_BIT(VS_OPTION_QUERY_GPU) | VS_OPTION_BIT(VS_OPTION_QUERY_COMPUTE_APPS) |
                      VS_OPTION_BIT(VS_OPTION_QUERY_ACCOUNTED_APPS));
   VS_ASSERT((queries != 0) == (c->smi.query != VS_SMI_QUERY_COUNT));

@@ -135,6 +135,7 @@ static void refusal(int64_t bytes, size_t allocated, size_t reserved, c10_device
     (void)vs_pytorch_driver_free(&available);
     take_stack(vs_recording_now()->stacks);
     vs_memory_refused((uint32_t)device.index, (uint64_t)bytes, available, &request);
+    if (vs_recording_is_on_oom()) vs_memory_keep();
   }
   request.is_open = false;
   if (next == NULL) {
@@ -176,7 +177,7 @@ static void look_for_pytorch(void) {
 
 static __attribute__((constructor)) void begin(void) {
   is_early = !vs_python_is_running();
-  vs_recording_prepare(is_early);
+  vs_recording_prepare(is_early, vs_memory_checkpoint);
   vs_python_on_import(look_for_pytorch);
   if (vs_recording_is_wanted()) vs_python_prepare();
 }

@@ -59,9 +59,12 @@ static vs_status begin(const vs_recording_wish *wish, vs_error *error) {
   return status;
 }
 
-int vramscope_record_begin(const char *path, bool may_replace, char *sentence, size_t size) {
+int vramscope_record_begin(const char *path, int options, uint64_t most_bytes, char *sentence, size_t size) {
   vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
-  const vs_recording_wish wish = {.path = path, .may_replace = may_replace};
+  const vs_recording_wish wish = {.path = path,
+                                  .may_replace = (options & VRAMSCOPE_RECORD_REPLACE) != 0,
+                                  .is_on_oom = (options & VRAMSCOPE_RECORD_ON_OOM) != 0,
+                                  .most_bytes = most_bytes};
   return answer(begin(&wish, &error), &error, sentence, size);
 }
 
@@ -98,6 +101,10 @@ bool vramscope_record_is_on(void) { return vs_recording_is_on(); }
 const char *vramscope_record_status(int status) { return vs_status_name((vs_status)status); }
 
 const char *vramscope_record_path(void) { return vs_recording_path(); }
+
+const char *vramscope_record_kept(void) { return vs_recording_kept(); }
+
+uint32_t vramscope_record_number(void) { return vs_recording_era(); }
 
 int vramscope_record_end(char *sentence, size_t size) {
   vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};

@@ -10,8 +10,14 @@
 
 #include "faces/preload/pytorch.h"
 
-/* Begins a recording in `path`, and leads PyTorch's calls here. Nothing is written before `ready`. NULL: as the environment wants it. */
-VS_PRELOAD_API int vramscope_record_begin(const char *path, bool may_replace, char *sentence, size_t size);
+/* Begins a recording in `path`, and leads PyTorch's calls here. Nothing is written before `ready`. NULL: as the environment wants it.
+ * `most_bytes`: of the file, which has the newest events then; 0: all of them. */
+enum {
+  VRAMSCOPE_RECORD_REPLACE = 1, /* an existing file */
+  VRAMSCOPE_RECORD_ON_OOM = 2,  /* keep it only if a request fails, up to that */
+};
+VS_PRELOAD_API int vramscope_record_begin(const char *path, int options, uint64_t most_bytes, char *sentence,
+                                          size_t size);
 
 /* What was allocated before. `stream` is a handle, sizes are bytes. */
 VS_PRELOAD_API void vramscope_record_segment(uint32_t device, uint64_t address, uint64_t bytes,
@@ -26,8 +32,13 @@ VS_PRELOAD_API void vramscope_record_cancel(void);
 /* Whether this process is recorded, or will be once it uses PyTorch's allocator. */
 VS_PRELOAD_API bool vramscope_record_is_on(void);
 
-/* The path of the recording, "" while there is none. Borrowed until the next begin. */
+/* The path of the recording that is being written, "" while there is none; and of the one that was kept because a request failed, since the
+ * last begin. Borrowed until the next begin, or failure. */
 VS_PRELOAD_API const char *vramscope_record_path(void);
+VS_PRELOAD_API const char *vramscope_record_kept(void);
+
+/* A number that differs for each begin, and in children of a fork. */
+VS_PRELOAD_API uint32_t vramscope_record_number(void);
 
 /* Ends the recording, and leads the calls back. Does nothing where none is written. */
 VS_PRELOAD_API int vramscope_record_end(char *sentence, size_t size);

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 vs_memory_device vs_memory_devices[C10_MOST_DEVICES];
-_Atomic uint32_t vs_memory_learning;
+_Atomic uint32_t vs_memory_learning, vs_memory_refusal;
 _Atomic bool vs_memory_has_failed_to_learn;
 
 typedef vs_memory_device device;
@@ -30,13 +30,24 @@ static void begin_era(device *d, uint32_t era) {
   d->era = era;
 }
 
+static inline void see_era(device *d) {
+  const uint32_t era = vs_recording_era();
+  if (__builtin_expect(d->era != era, 0)) begin_era(d, era);
+}
+
 vs_memory_device *vs_memory_enter(uint32_t index) {
   VS_ASSERT(index < C10_MOST_DEVICES);
   device *d = &vs_memory_devices[index];
   vs_lock_take(&d->lock);
-  const uint32_t era = vs_recording_era();
-  if (__builtin_expect(d->era != era, 0)) begin_era(d, era);
+  see_era(d);
   return d;
+}
+
+bool vs_memory_try(uint32_t index) {
+  VS_ASSERT(index < C10_MOST_DEVICES);
+  if (!vs_lock_try(&vs_memory_devices[index].lock)) return false;
+  see_era(&vs_memory_devices[index]);
+  return true;
 }
 
 /* The calls until what is older is learned are not recorded: the state that is written then has them. */
@@ -69,11 +80,12 @@ static const struct {
      "the stacks of this version of Python are not known: native stacks are recorded"},
 };
 
-static void put_mark(vs_recorder *recorder, size_t i) {
-  const vs_record_setting_value mark = {
-      .key = vs_str_from(marks[i].key), .kind = VS_RECORD_SETTING_INT, .bits = 1, .text = VS_STR("")};
-  vs_record_put_setting(recorder, &mark);
-  vs_recording_say(marks[i].sentence);
+void vs_memory_put_marks(vs_recorder *recorder, uint32_t doubts) {
+  for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+    const vs_record_setting_value mark = {
+        .key = vs_str_from(marks[i].key), .kind = VS_RECORD_SETTING_INT, .bits = 1, .text = VS_STR("")};
+    if ((doubts & marks[i].doubt) != 0) vs_record_put_setting(recorder, &mark);
+  }
 }
 
 void vs_memory_put_doubts(vs_recorder *recorder) {
@@ -83,8 +95,9 @@ void vs_memory_put_doubts(vs_recorder *recorder) {
   if (__builtin_expect(before == now, 1) || recorder == NULL) return;
   const uint32_t old = before >> 32 == now >> 32 ? (uint32_t)before : 0;
   if (!atomic_compare_exchange_strong(&told, &before, now)) return; /* another thread tells it */
+  vs_memory_put_marks(recorder, (uint32_t)now & ~old);
   for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-    if (((uint32_t)now & ~old & marks[i].doubt) != 0) put_mark(recorder, i);
+    if (((uint32_t)now & ~old & marks[i].doubt) != 0) vs_recording_say(marks[i].sentence);
 }
 
 /* ---- segments */
@@ -195,5 +208,6 @@ void vs_memory_refused(uint32_t index, uint64_t bytes, uint64_t free_bytes, cons
       .kind = VS_EVENT_OOM, .address = free_bytes, .size = bytes, .context = request->stack};
   vs_memory_put_doubts(vs_recording_now()->recorder);
   put(d, &event);
+  vs_memory_refusal = d->era;
   vs_memory_leave(d);
 }

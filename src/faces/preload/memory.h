@@ -59,6 +59,13 @@ void vs_memory_learn_block(uint32_t index, uint64_t address, uint64_t bytes, uin
 /* Fails: VS_NO_MEMORY; the recording lacks the state then */
 VS_MUST_CHECK vs_status vs_memory_learn_end(void);
 
+/* After a request that failed, where recordings are kept only then: this one is complete, and another one goes on with the state. */
+void vs_memory_keep(void);
+
+/* Writes settings, doubts and the state of all memory into a recording, on the recorder's thread: as vs_record_options.checkpoint. */
+struct vs_recorder;
+bool vs_memory_checkpoint(void *ctx, struct vs_recorder *recorder);
+
 /* Writes the state of all memory, and ends the recording; does nothing where none is written. Fails with a sentence: VS_IO, VS_NO_MEMORY;
  * the recording is incomplete */
 VS_MUST_CHECK vs_status vs_memory_end(vs_error *error);

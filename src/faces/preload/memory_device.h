@@ -23,6 +23,8 @@ extern vs_memory_device vs_memory_devices[C10_MOST_DEVICES];
 
 /* The device with its lock taken, without what an earlier era left there. */
 vs_memory_device *vs_memory_enter(uint32_t index);
+/* The same, unless another thread has the lock. */
+bool vs_memory_try(uint32_t index);
 static inline void vs_memory_leave(vs_memory_device *d) { vs_lock_give(&d->lock); }
 
 /* The era in which it is learned what was allocated before the recording, 0 if none: nothing is recorded until that is known. Changes under
@@ -30,8 +32,12 @@ static inline void vs_memory_leave(vs_memory_device *d) { vs_lock_give(&d->lock)
 extern _Atomic uint32_t vs_memory_learning;
 extern _Atomic bool vs_memory_has_failed_to_learn; /* for lack of memory */
 
-/* The doubts about PyTorch (pytorch.h) that this recording does not have yet. */
+/* The era in which a request failed since its recording, or the last one of several, began; 0: none did. Under a device's lock. */
+extern _Atomic uint32_t vs_memory_refusal;
+
+/* The doubts about PyTorch (pytorch.h) that this era's recording does not have yet, which are also said; or these, which are not. */
 void vs_memory_put_doubts(vs_recorder *recorder);
+void vs_memory_put_marks(vs_recorder *recorder, uint32_t doubts);
 
 static inline bool vs_memory_is_learning(void) {
   const uint32_t era = atomic_load_explicit(&vs_memory_learning, memory_order_relaxed);

@@ -1,28 +1,33 @@
 #include "faces/preload/recording.h"
 #include "base/text.h"
+#include "faces/preload/recording_file.h"
 #include "os/thread.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH = VS_PRELOAD_PATH, MOST_NAMES = 1000 };
+enum { PATH = VS_PRELOAD_PATH };
+
+#define ON_OOM_BYTES (UINT64_C(256) << 20)
 
 /* The program may change its environment, and its folder: so the paths are kept, and are absolute. Guarded by `lock`, but for `is_wanted`. */
 static struct {
   char path[PATH], list[PATH];
   bool has_pid_always, is_quiet, has_python_only;
+  uint64_t most_bytes; /* of the file, which keeps the newest events; 0: all */
 } wanted;
-static _Atomic bool is_wanted;
+static _Atomic bool is_wanted, is_on_oom;
+static bool (*checkpoint)(void *ctx, vs_recorder *recorder); /* constant once the library is loaded */
 
 /* Guarded by `lock`, but for `opened` and the recorder. `opened` is the era of `current`, 0 before the first. */
 static vs_lock lock;
 static _Atomic uint32_t begun; /* recordings that were begun from inside */
 static _Atomic uint32_t opened;
 static vs_preload_recording current;
-static char current_path[PATH];
+static char current_path[PATH], kept_path[PATH];
+static _Atomic uint32_t kept_era; /* of `kept_path` */
 
 uint32_t vs_recording_era(void) {
   return vs_fork_generation() + atomic_load_explicit(&begun, memory_order_relaxed) + 1;
@@ -30,7 +35,11 @@ uint32_t vs_recording_era(void) {
 
 bool vs_recording_is_wanted(void) { return atomic_load_explicit(&is_wanted, memory_order_relaxed); }
 
+bool vs_recording_is_on_oom(void) { return atomic_load_explicit(&is_on_oom, memory_order_relaxed); }
+
 const char *vs_recording_path(void) { return current.recorder == NULL ? "" : current_path; }
+
+const char *vs_recording_kept(void) { return kept_era == vs_recording_era() ? kept_path : ""; }
 
 /* ---- preparing */
 
@@ -42,10 +51,23 @@ static void keep_path(char path[PATH], const char *value) {
   vs_format(path, PATH, "%s%s%s", folder, folder[0] == 0 ? "" : "/", value);
 }
 
-void vs_recording_prepare(bool is_early) {
+/* A number of bytes; anything else is as if it were not set. */
+static uint64_t bytes_of(const char *value) {
+  uint64_t bytes = 0;
+  return value != NULL && vs_parse_u64(vs_str_from(value), &bytes) ? bytes : 0;
+}
+
+static void set_bounds(bool keeps_only_oom, uint64_t most_bytes) {
+  is_on_oom = keeps_only_oom;
+  wanted.most_bytes = most_bytes == 0 && keeps_only_oom ? ON_OOM_BYTES : most_bytes;
+}
+
+void vs_recording_prepare(bool is_early, bool (*put_state)(void *ctx, vs_recorder *recorder)) {
+  checkpoint = put_state;
   keep_path(wanted.path, getenv("VRAMSCOPE_RECORD"));
   keep_path(wanted.list, getenv("VRAMSCOPE_RECORD_LIST"));
   wanted.has_pid_always = getenv("VRAMSCOPE_RECORD_EACH") != NULL;
+  set_bounds(getenv("VRAMSCOPE_RECORD_ON_OOM") != NULL, bytes_of(getenv("VRAMSCOPE_RECORD_RING")));
   const char *stacks = getenv("VRAMSCOPE_RECORD_STACKS");
   wanted.is_quiet = getenv("VRAMSCOPE_RECORD_QUIET") != NULL;
   wanted.has_python_only = stacks != NULL && strcmp(stacks, "python") == 0;
@@ -69,7 +91,7 @@ static void list(const char *what, const char *text) {
 }
 
 void vs_recording_say(const char *sentence) {
-  char line[1024];
+  char line[PATH + 1024];
   const int before = errno;
   vs_format(line, sizeof line, "vramscope: %s\n", sentence);
   if (!wanted.is_quiet) (void)!write(STDERR_FILENO, line, strlen(line));
@@ -84,26 +106,6 @@ static void say(void *ctx, const char *sentence) {
 
 /* ---- opening */
 
-/* The path of try number `try`: 0 is the one that was asked for. */
-static void name_file(char path[PATH], uint32_t try) {
-  static const char ending[] = ".vram";
-  const size_t size = strlen(wanted.path), end = sizeof ending - 1;
-  const bool has_ending = size > end && strcmp(wanted.path + size - end, ending) == 0;
-  char number[16] = "";
-  if (try == 0) {
-    vs_format(path, PATH, "%s", wanted.path);
-    return;
-  }
-  if (try > 1) vs_format(number, sizeof number, ".%u", try);
-  vs_format(path, PATH, "%S.%D%s%s", (vs_str){wanted.path, has_ending ? size - end : size}, (int64_t)getpid(),
-            number, has_ending ? ending : "");
-}
-
-static bool is_there(const char *path) {
-  struct stat about;
-  return lstat(path, &about) == 0;
-}
-
 static vs_status open_at(vs_recorder **recorder, const char *path, bool may_replace, vs_error *error) {
   const vs_record_options options = {.path = path,
                                      .may_replace = may_replace,
@@ -111,6 +113,8 @@ static vs_status open_at(vs_recorder **recorder, const char *path, bool may_repl
                                      .wait_ms = 1000,
                                      .stacks = current.stacks,
                                      .say = say,
+                                     .checkpoint = checkpoint,
+                                     .max_bytes = wanted.most_bytes,
                                      .has_no_pools = true,
                                      .has_no_completions = true};
   return vs_record_open(vs_host_default(), &options, recorder, error);
@@ -119,16 +123,16 @@ static vs_status open_at(vs_recorder **recorder, const char *path, bool may_repl
 /* The first name that is free. */
 static vs_status open_file(vs_recorder **recorder, char path[PATH], vs_error *error) {
   vs_status status = VS_IO;
-  for (uint32_t try = wanted.has_pid_always; try < MOST_NAMES && status != VS_OK; try++) {
-    name_file(path, try);
+  for (uint32_t try = wanted.has_pid_always; try < VS_PRELOAD_MOST_NAMES && status != VS_OK; try++) {
+    vs_recording_name(path, wanted.path, try);
     status = open_at(recorder, path, false, error);
-    if (status != VS_OK && !is_there(path)) return status; /* not because of another file */
+    if (status != VS_OK && !vs_recording_is_there(path)) return status; /* not because of another file */
   }
   return status;
 }
 
 /* PyTorch's own snapshots have them under these names, too. */
-static void put_settings(vs_recorder *recorder) {
+void vs_recording_put_settings(vs_recorder *recorder) {
   static const char *const names[] = {"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     const char *value = getenv(names[i]);
@@ -147,12 +151,14 @@ static vs_status open_recording(const vs_recording_wish *wish, vs_error *error) 
   vs_status status = current.stacks != NULL ? VS_OK : vs_record_stacks_create(NULL, &current.stacks);
   vs_format(current_path, PATH, "%s", wanted.path);
   if (status != VS_OK) return vs_fail(error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
-  if (wish != NULL) status = open_at(&recorder, current_path, wish->may_replace, error);
+  if (is_on_oom) vs_recording_name_part(current_path, wanted.path, 0);
+  if (is_on_oom) status = open_at(&recorder, current_path, true, error);
+  else if (wish != NULL) status = open_at(&recorder, current_path, wish->may_replace, error);
   else status = open_file(&recorder, current_path, error);
   if (status != VS_OK) return status;
-  put_settings(recorder);
+  vs_recording_put_settings(recorder);
   current.recorder = recorder;
-  list(current_path, "");
+  if (!is_on_oom) list(current_path, "");
   return VS_OK;
 }
 
@@ -184,6 +190,10 @@ bool vs_recording_is_on(void) {
   return is_wanted && (atomic_load(&opened) != vs_recording_era() || current.recorder != NULL);
 }
 
+vs_recorder *vs_recording_current(void) {
+  return atomic_load_explicit(&opened, memory_order_acquire) == vs_recording_era() ? current.recorder : NULL;
+}
+
 static vs_status begin(const vs_recording_wish *wish, vs_error *error) {
   if (vs_recording_is_on())
     return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "this process is being recorded already, to %s",
@@ -193,6 +203,7 @@ static vs_status begin(const vs_recording_wish *wish, vs_error *error) {
   if (wish->path != NULL) {
     keep_path(wanted.path, wish->path);
     wanted.has_pid_always = false;
+    set_bounds(wish->is_on_oom, wish->most_bytes);
   }
   atomic_fetch_add(&begun, 1);
   is_wanted = true;
@@ -210,8 +221,55 @@ vs_status vs_recording_begin(const vs_recording_wish *wish, vs_error *error) {
   return status;
 }
 
-vs_recorder *vs_recording_take(void) {
+/* ---- ending */
+
+bool vs_recording_take(vs_recording_taken *taken) {
   is_wanted = false;
-  if (atomic_load_explicit(&opened, memory_order_acquire) != vs_recording_era()) return NULL;
-  return atomic_exchange(&current.recorder, NULL);
+  taken->recorder = NULL;
+  if (atomic_load_explicit(&opened, memory_order_acquire) != vs_recording_era()) return false;
+  taken->recorder = atomic_exchange(&current.recorder, NULL);
+  vs_format(taken->path, PATH, "%s", current_path);
+  return taken->recorder != NULL;
+}
+
+/* The file that was there keeps its name until it is complete, so the next one has another. */
+vs_recorder *vs_recording_change(vs_recording_taken *taken) {
+  vs_error error;
+  vs_recorder *recorder = NULL;
+  static _Atomic uint32_t number;
+  taken->recorder = atomic_exchange(&current.recorder, NULL);
+  vs_format(taken->path, PATH, "%s", current_path);
+  vs_recording_name_part(current_path, wanted.path, atomic_fetch_add(&number, 1) + 1);
+  if (open_at(&recorder, current_path, true, &error) != VS_OK) {
+    vs_recording_say("recording has ended: another file cannot be written");
+    return NULL;
+  }
+  vs_recording_put_settings(recorder);
+  current.recorder = recorder;
+  return recorder;
+}
+
+static vs_status keep(const vs_recording_taken *taken, vs_error *error) {
+  char sentence[2 * PATH];
+  const bool is_first = kept_era != vs_recording_era();
+  if (is_first) kept_path[0] = 0;
+  kept_era = vs_recording_era();
+  VS_TRY(vs_recording_keep(taken->path, wanted.path, kept_path, error));
+  if (!is_first) return VS_OK;
+  list(kept_path, "");
+  vs_format(sentence, sizeof sentence,
+            "out of memory: what led to it is recorded in %s (vramscope oom shows it)", kept_path);
+  vs_recording_say(sentence);
+  return VS_OK;
+}
+
+vs_status vs_recording_close(const vs_recording_taken *taken, bool has_oom, vs_error *error) {
+  const vs_status status = vs_record_close(taken->recorder, NULL, error);
+  if (!is_on_oom) return status;
+  vs_lock_take(&lock);
+  vs_status kept = VS_OK;
+  if (has_oom) kept = keep(taken, status == VS_OK ? error : NULL);
+  else (void)unlink(taken->path);
+  vs_lock_give(&lock);
+  return status == VS_OK ? kept : status;
 }

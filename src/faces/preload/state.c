@@ -133,17 +133,76 @@ vs_status vs_memory_learn_end(void) {
   return status;
 }
 
+/* ---- in a file that keeps its newest part, and after a loss: on the recorder's own thread
+ *
+ * A thread that records may hold a device's lock while it waits for this one to make room, so the locks are only tried. */
+
+static bool try_all(void) {
+  uint32_t taken = 0;
+  while (taken < C10_MOST_DEVICES && vs_memory_try(taken)) taken++;
+  if (taken == C10_MOST_DEVICES) return true;
+  while (taken-- > 0) vs_memory_leave(&vs_memory_devices[taken]);
+  return false;
+}
+
+bool vs_memory_checkpoint(void *ctx, vs_recorder *recorder) {
+  bool is_written = false;
+  (void)ctx;
+  if (!try_all()) return false;
+  if (vs_recording_current() == recorder && !vs_memory_is_learning()) {
+    vs_recording_put_settings(recorder);
+    vs_memory_put_marks(recorder, vs_pytorch_doubts());
+    is_written = put_state(recorder, VS_RECORD_AT_CHECKPOINT) == VS_OK;
+  }
+  leave_all();
+  return is_written;
+}
+
 /* ---- the end */
 
-vs_status vs_memory_end(vs_error *error) {
-  enter_all();
-  vs_recorder *recorder = vs_recording_take();
-  vs_status last = VS_OK;
-  if (recorder != NULL) vs_memory_put_doubts(recorder);
-  if (recorder != NULL) last = put_state(recorder, VS_RECORD_AT_END);
-  leave_all();
-  if (recorder == NULL) return VS_OK;
-  const vs_status status = vs_record_close(recorder, NULL, error);
+/* The state with which a recording ends, unless that is not learned yet; then another one begins with it, if `goes_on`. The locks of all
+ * devices are held. */
+static vs_status finish(vs_recording_taken *taken, bool goes_on) {
+  vs_recorder *const recorder = vs_recording_current();
+  if (recorder == NULL || vs_memory_is_learning()) return VS_OK;
+  vs_memory_put_doubts(recorder);
+  const vs_status status = put_state(recorder, VS_RECORD_AT_END);
+  vs_recorder *const next = goes_on ? vs_recording_change(taken) : NULL;
+  if (next == NULL) return status;
+  vs_memory_put_marks(next, vs_pytorch_doubts());
+  const vs_status begun = put_state(next, VS_RECORD_AT_START);
+  return status == VS_OK ? begun : status;
+}
+
+static vs_status conclude(const vs_recording_taken *taken, bool has_oom, vs_status last, vs_error *error) {
+  const vs_status status = vs_recording_close(taken, has_oom, error);
   if (status != VS_OK || last == VS_OK) return status;
   return vs_fail(error, last, VS_NO_OFFSET, "it lacks the state at the end: %s", vs_status_text(last));
+}
+
+static void say_incomplete(const vs_error *error) {
+  char sentence[VS_PRELOAD_PATH];
+  vs_format(sentence, sizeof sentence, "the recording is incomplete: %s", error->text);
+  vs_recording_say(sentence);
+}
+
+void vs_memory_keep(void) {
+  vs_recording_taken taken = {.recorder = NULL};
+  vs_error error;
+  vs_status last = VS_OK;
+  enter_all();
+  if (vs_memory_refusal == vs_recording_era()) last = finish(&taken, true);
+  vs_memory_refusal = 0;
+  leave_all();
+  if (taken.recorder != NULL && conclude(&taken, true, last, &error) != VS_OK) say_incomplete(&error);
+}
+
+vs_status vs_memory_end(vs_error *error) {
+  vs_recording_taken taken = {.recorder = NULL};
+  enter_all();
+  const vs_status last = finish(&taken, false);
+  (void)vs_recording_take(&taken);
+  const bool has_oom = vs_memory_refusal == vs_recording_era();
+  leave_all();
+  return taken.recorder == NULL ? VS_OK : conclude(&taken, has_oom, last, error);
 }

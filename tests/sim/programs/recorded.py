@@ -1,7 +1,7 @@
 """A program that `vramscope run` records: a small training, several streams and threads, generators, a cache that is emptied. It writes
 PyTorch's own history to a file, and prints PyTorch's figures on a line. --end is how the process ends.
 
-    recorded.py [--history FILE] [--steps N] [--stacks python|all] [--keeps-cache] [--end exit|kill|_exit|oom|caught|wait|fail]
+    recorded.py [--history FILE] [--steps N] [--stacks python|all] [--keeps-cache] [--storm N] [--end exit|kill|_exit|oom|caught|wait|fail]
 """
 
 import argparse
@@ -21,6 +21,7 @@ def parse():
     parser.add_argument("--history")
     parser.add_argument("--steps", type=int, default=12)
     parser.add_argument("--stacks", default="python")
+    parser.add_argument("--storm", type=int, default=0)
     parser.add_argument("--end", default="exit")
     parser.add_argument("--keeps-cache", action="store_true")
     return parser.parse_args()
@@ -90,6 +91,16 @@ def main(options):
     return held, model, optimizer
 
 
+def storm(count):
+    """So many allocations and frees; a few stay."""
+    kept = []
+    for i in range(count):
+        kept.append(torch.empty(1000 + i % 977, device="cuda"))
+        if len(kept) > 60:
+            del kept[::2]
+    return kept
+
+
 def out_of_memory():
     return [torch.empty(1 << 30, dtype=torch.uint8, device="cuda") for _ in range(1000)]
 
@@ -107,6 +118,7 @@ def tell(history):
 if __name__ == "__main__":
     given = parse()
     kept = main(given)
+    kept_too = storm(given.storm)
     if given.end == "oom":
         out_of_memory()
     if given.end == "caught":
