@@ -37,3 +37,7 @@ set_target_properties(vramscope_record PROPERTIES OUTPUT_NAME vramscope-record L
 add_library(vs_preload STATIC EXCLUDE_FROM_ALL src/faces/preload/blocks.c src/faces/preload/segments.c src/faces/preload/python_code.c)
 target_link_libraries(vs_preload PRIVATE vs_flags PUBLIC vramscope_static)
 install(TARGETS vramscope_record LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/vramscope/preload)
+
+# What `vramscope attach` runs in a program that has no package of ours.
+configure_file(python/vramscope/_recorder.py ${vs_preload_dir}/vramscope_recorder.py COPYONLY)
+install(FILES python/vramscope/_recorder.py DESTINATION ${CMAKE_INSTALL_LIBDIR}/vramscope/preload RENAME vramscope_recorder.py)

@@ -75,5 +75,6 @@ install(FILES ${stubs} DESTINATION vramscope ${python_part})
 install(TARGETS vramscope RUNTIME DESTINATION vramscope/bin ${python_part})
 install(TARGETS ${simcuda_libraries} LIBRARY DESTINATION vramscope/lib/vramscope/simcuda ${python_part})
 install(TARGETS vramscope_record LIBRARY DESTINATION vramscope/lib/vramscope/preload ${python_part})
+install(FILES python/vramscope/_recorder.py DESTINATION vramscope/lib/vramscope/preload RENAME vramscope_recorder.py ${python_part})
 install(DIRECTORY ${PROJECT_BINARY_DIR}/dryrun DESTINATION vramscope/lib/vramscope ${python_part}
   FILES_MATCHING PATTERN "*.py" PATTERN __pycache__ EXCLUDE)

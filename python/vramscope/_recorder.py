@@ -12,7 +12,8 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-REPLACE, ON_OOM = 1, 2  # options of `begin`
+REPLACE: int = 1  # options of `begin`
+ON_OOM: int = 2
 
 _SENTENCE = 8192  # bytes
 
@@ -22,7 +23,7 @@ class RecorderError(Exception):
 
     def __init__(self, status: str, sentence: str) -> None:
         super().__init__(sentence)
-        self.status = status
+        self.status: str = status
 
 
 def load(path: str | os.PathLike[str]) -> ctypes.PyDLL:
@@ -107,3 +108,22 @@ def begin(library: ctypes.PyDLL, path: str | None, options: int = 0, most_bytes:
 def end(library: ctypes.PyDLL) -> None:
     """Completes the recording. Raises RecorderError if it is incomplete."""
     _call(library, "vramscope_record_end")
+
+
+def answer(library: bytes, path: bytes | None, overwrite: bool, to: bytes) -> None:
+    """What `vramscope attach` (`path`) and `vramscope detach` (None) run in this process. They wait for the file `to`."""
+    try:
+        recorder = load(os.fsdecode(library))
+        if path is not None:
+            begin(recorder, os.fsdecode(path), REPLACE if overwrite else 0)
+        elif not recorder.vramscope_record_is_on():
+            raise RecorderError("BAD_ARGUMENT", "it is not being recorded")
+        said = b"OK\n" + recorder.vramscope_record_path()
+        if path is None:
+            end(recorder)
+    except Exception as error:
+        status = error.status if isinstance(error, RecorderError) else "IO"
+        said = f"{status}\n{error}".encode(errors="replace")
+    with open(to + b".new", "wb") as file:
+        file.write(said)
+    os.replace(to + b".new", to)

@@ -142,7 +142,8 @@ static void restore_addresses(int before) { (void)personality((unsigned)before);
 static void become(const vs_child_plan *plan, char **variables, pid_t parent, int report) {
   vs_process_unprepare();
   if (watch.is_blocked) (void)sigprocmask(SIG_SETMASK, &watch.before, NULL);
-  (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (plan->is_apart) (void)setsid();
+  else (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(127); /* the parent died before the death signal was set */
   arrange_streams(plan);
   environ = variables;
@@ -182,7 +183,8 @@ static vs_status start(vs_child *child, const vs_child_plan *plan, char **variab
   const int failure = pid < 0 ? number : read_report(report[0]);
   (void)close(report[0]);
   if (failure == 0) {
-    *child = (vs_child){.pid = pid, .is_running = true, .has_fixed_addresses = is_fixed};
+    *child = (vs_child){
+        .pid = pid, .is_running = true, .is_apart = plan->is_apart, .has_fixed_addresses = is_fixed};
     return VS_OK;
   }
   if (pid > 0) (void)waitpid(pid, NULL, 0);
@@ -231,7 +233,8 @@ static void take_signal(const siginfo_t *info, const vs_child *children, size_t 
   if (number == SIGCHLD) return;
   if (number == SIGTSTP) watch.was_asked_to_stop = true;
   else if (number != SIGUSR1 && number != SIGUSR2) watch.was_asked_to_end = true;
-  if (info->si_code <= 0) vs_children_signal(children, count, number);
+  for (size_t i = 0; i < count && info->si_code <= 0; i++)
+    if (!children[i].is_apart) vs_children_signal(&children[i], 1, number);
 }
 
 size_t vs_children_wait(vs_child *children, size_t count, uint64_t most_us) {

@@ -33,12 +33,14 @@ typedef struct vs_child_plan {
   vs_child_streams streams;
   bool
       fixes_addresses; /* the kernel does not randomise the addresses of the program and of those that it starts */
+  bool
+      is_apart; /* in a session of its own: it goes on if this process dies, and gets no signal that is not sent to it by vs_children_... */
   const char *output; /* with VS_CHILD_STREAMS_NONE: a new file for its output; NULL: discarded */
 } vs_child_plan;
 
 typedef struct vs_child {
   int64_t pid;
-  bool is_running;
+  bool is_running, is_apart;
   bool has_fixed_addresses; /* as the plan wanted; false too where the system does not allow it */
   int exit_code;            /* once it has ended: what it returned, 0 where a signal ended it */
   int signal;               /* the signal that ended it, 0 if none did */

@@ -96,6 +96,11 @@ vs_status vs_folder_create(vs_folder *folder, const char *prefix, vs_error *erro
   return vs_os__fail(error, number, "cannot create a temporary folder");
 }
 
+vs_status vs_folder_give(const vs_folder *folder, uint32_t user_id, vs_error *error) {
+  if (fchown(folder->fd, user_id, (gid_t)-1) == 0) return VS_OK;
+  return vs_os__fail(error, errno, folder->path);
+}
+
 void vs_folder_remove(vs_folder *folder) {
   if (folder->fd < 0) return;
   take_away(folder->fd, folder->path);

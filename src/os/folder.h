@@ -17,6 +17,9 @@ typedef struct vs_folder {
 /* A new empty folder PREFIXxxxxxx for this user alone, in TMPDIR or /tmp. */
 VS_MUST_CHECK vs_status vs_folder_create(vs_folder *folder, const char *prefix, vs_error *error);
 
+/* Makes it the folder of another user, who may read and write in it; only an administrator can. This process goes on to own it. */
+VS_MUST_CHECK vs_status vs_folder_give(const vs_folder *folder, uint32_t user_id, vs_error *error);
+
 /* Removes the folder with its contents. Does nothing if there is none. */
 void vs_folder_remove(vs_folder *folder);
 

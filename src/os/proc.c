@@ -302,3 +302,18 @@ void vs_proc_user(uint32_t user_id, char *name, size_t capacity) {
     vs_format(name, capacity, "%s", entry.pw_name);
   else vs_format(name, capacity, "%u", user_id);
 }
+
+static bool mounts_of(const char *root, const char *pid, char name[64]) {
+  char path[PATH];
+  if (strlen(root) + strlen(pid) + 24 > sizeof path) return false;
+  vs_format(path, sizeof path, "%s/%s/ns/mnt", root, pid);
+  const ssize_t size = readlink(path, name, 63);
+  name[size < 0 ? 0 : size] = 0;
+  return size > 0;
+}
+
+bool vs_proc_shares_paths(const char *root, uint64_t pid) {
+  char number[24], its[64], ours[64];
+  vs_format(number, sizeof number, "%U", pid);
+  return !mounts_of(root, number, its) || !mounts_of(root, "self", ours) || strcmp(its, ours) == 0;
+}

@@ -29,6 +29,10 @@ size_t vs_proc_command(const char *root, uint64_t pid, char *to, size_t capacity
  * cannot be read, as for processes of other users. */
 bool vs_proc_has_mapped(const char *root, uint64_t pid, const char *const *parts);
 
+/* Whether a path means the same file there as here. False where it has mounts of its own, as in a container; true where that cannot be
+ * known. */
+bool vs_proc_shares_paths(const char *root, uint64_t pid);
+
 /* A process and the time of a processor that it and those of its children that ended have used. */
 typedef struct vs_proc_member {
   int64_t pid;

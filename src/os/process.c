@@ -152,6 +152,7 @@ void vs_process_working_folder(char *path, size_t capacity) {
 }
 
 uint64_t vs_process_id(void) { return (uint64_t)getpid(); }
+uint32_t vs_process_user(void) { return (uint32_t)geteuid(); }
 uint64_t vs_process_parent(void) { return (uint64_t)getppid(); }
 
 void vs_process_host(char *name, size_t capacity) {

@@ -46,6 +46,9 @@ void vs_process_working_folder(char *path, size_t capacity);
 uint64_t vs_process_id(void);
 uint64_t vs_process_parent(void);
 
+/* The number of the user whose rights it has; 0: an administrator. */
+uint32_t vs_process_user(void);
+
 /* The name of the machine. */
 void vs_process_host(char *name, size_t capacity);
 

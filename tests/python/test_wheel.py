@@ -73,10 +73,11 @@ def test_it_has_the_whole_package(unpacked):
               for name in ("sitecustomize.py", "vramscope_dryrun.py", "vramscope_end.py", "vramscope_engine.py",
                            "vramscope_generate.py", "vramscope_groups.py", "vramscope_history.py", "vramscope_jax.py",
                            "vramscope_pipeline.py", "vramscope_pool.py", "vramscope_sglang.py", "vramscope_tensorflow.py", "vramscope_vllm.py", "vramscope_world.py")}
-    assert files(package) == files(source) | dryrun | {Path("query.pyi"), Path("_replies.pyi"), Path("__init__.pyi")}
+    recorder = Path("lib/vramscope/preload/vramscope_recorder.py")
+    assert files(package) == files(source) | dryrun | {recorder, Path("query.pyi"), Path("_replies.pyi"), Path("__init__.pyi")}
     libraries = {p.name for p in (package / "lib/vramscope/simcuda").iterdir()}
     assert {"libvramscope-sim.so", "libcuda.so.1", "libcudart.so.13", "libnvidia-ml.so.1"} <= libraries
-    assert [p.name for p in (package / "lib/vramscope/preload").iterdir()] == ["libvramscope-record.so"]
+    assert {p.name for p in (package / "lib/vramscope/preload").iterdir()} == {"libvramscope-record.so", "vramscope_recorder.py"}
     assert os.access(package / "bin" / "vramscope", os.X_OK)
     assert not list(unpacked.rglob("__pycache__"))
     points = (next(unpacked.glob("*.dist-info")) / "entry_points.txt").read_text()

@@ -95,6 +95,25 @@ static void test_signals_are_forwarded(void **state) {
   assert_false(vs_children_interrupted());
 }
 
+/* It is the leader of a session, and only what is sent to it reaches it. */
+static void test_a_child_apart(void **state) {
+  (void)state;
+  char *words[] = {"sh", "-c", "trap 'exit 42' INT; trap 'exit 43' TERM; while :; do sleep 0.05; done", NULL};
+  const vs_child_plan plan = {.words = words, .is_apart = true};
+  vs_child child;
+  vs_error error;
+  expect_ok(vs_child_start(&child, &plan, &error));
+  assert_int_equal(vs_children_wait(&child, 1, 300 * 1000), 1); /* time for the traps */
+  assert_int_equal(getsid((pid_t)child.pid), child.pid);
+  (void)kill(getpid(), SIGTERM);
+  assert_int_equal(vs_children_wait(&child, 1, 300 * 1000), 1);
+  assert_true(vs_children_interrupted());
+  vs_children_interrupt(&child, 1);
+  while (vs_children_wait(&child, 1, LONG_US) != 0) continue;
+  assert_int_equal(child.exit_code, 42);
+  vs_children_done();
+}
+
 static void test_waits_for_one_of_many(void **state) {
   (void)state;
   char *lines[] = {"exec sleep 20", "exit 3", "exec sleep 20"};
@@ -303,6 +322,7 @@ int main(void) {
       cmocka_unit_test(test_no_such_program),
       cmocka_unit_test(test_inherits_no_signals),
       cmocka_unit_test(test_signals_are_forwarded),
+      cmocka_unit_test(test_a_child_apart),
       cmocka_unit_test(test_waits_for_one_of_many),
       cmocka_unit_test(test_families),
       cmocka_unit_test(test_streams),

@@ -1,0 +1,122 @@
+"""`vramscope attach` and `vramscope detach`: a training loop that runs already, recorded for a while; it goes on unharmed."""
+
+import json
+import os
+import pickle
+import signal
+import subprocess
+import time
+
+import pytest
+from answers import ask
+from conftest import BINARY, PROGRAMS, PYTHON, environment, finish
+
+LOOP = [str(PYTHON), str(PROGRAMS / "attached.py")]
+
+
+def vramscope(*words, folder):
+    """The command; what it puts into its temporary folder is gone when it ends."""
+    place = folder / "temporary"
+    place.mkdir(exist_ok=True)
+    done = finish([BINARY, *map(str, words)], {**os.environ, "TMPDIR": str(place)}, folder, 120)
+    place.rmdir()
+    return done
+
+
+@pytest.fixture
+def loop(tmp_path):
+    """The running program: its process, and what it says on each line."""
+    started = []
+
+    def start(*options):
+        process = subprocess.Popen([*LOOP, *options], env=environment(gpu="8GiB"), cwd=tmp_path, stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        started.append(process)
+        assert process.stdout.readline() == "ready\n", process.stderr.read()
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def ended(process):
+    """What the loop found out about itself: it ends when its input does."""
+    out, err = process.communicate("", timeout=120)
+    assert process.returncode == 0 and "vramscope" not in err and "Traceback" not in err, err
+    return json.loads(out.splitlines()[-1])
+
+
+def exported(folder, recording):
+    path = folder / "exported.pickle"
+    subprocess.run([BINARY, "export", "-q", "-f", recording, "pickle", "-o", path], check=True, timeout=120)
+    with open(path, "rb") as file:
+        return pickle.load(file)
+
+
+def device_of(path):
+    (device,) = ask(path, "report")["devices"]
+    return device
+
+
+def test_a_training_that_runs(loop, tmp_path):
+    """Owners are the lines of the loop, totals those of PyTorch, and its results are those of a run that nobody looked at."""
+    process = loop()
+    done = vramscope("attach", process.pid, "-o", "a.vram", folder=tmp_path)
+    assert done.code == 0 and f"recording process {process.pid} to {tmp_path}/a.vram" in done.out, done.err
+    again = vramscope("attach", process.pid, "-o", "b.vram", folder=tmp_path)
+    assert again.code == 2 and f"this process is being recorded already, to {tmp_path}/a.vram" in again.err
+    time.sleep(3)
+    done = vramscope("detach", process.pid, folder=tmp_path)
+    assert done.code == 0 and done.out == f"{tmp_path}/a.vram is complete\n", done.err
+    again = vramscope("detach", process.pid, folder=tmp_path)
+    assert again.code == 2 and f"process {process.pid}: it is not being recorded" in again.err
+    second = vramscope("attach", process.pid, folder=tmp_path)
+    assert second.code == 0, second.err
+    time.sleep(1)
+    told = ended(process)
+    assert told["found"] == told["expected"] and told["steps"] > 20
+    device = device_of(tmp_path / "a.vram")
+    seen = {finding["kind"] for finding in device["trust"]["findings"]}
+    assert {"began_late", "frees_at_request"} <= seen <= {"began_late", "frees_at_request", "free_without_alloc", "live_without_alloc", "rounded_requests"}
+    source = (PROGRAMS / "attached.py").read_text().splitlines()
+    line = 1 + next(i for i, text in enumerate(source) if "kept = " in text)
+    allocated = [e for e in exported(tmp_path, tmp_path / "a.vram")["device_traces"][0] if e["action"] == "alloc" and e["size"] == 640 * 512 * 4]
+    places = [(os.path.basename(e["frames"][0]["filename"]), e["frames"][0]["line"]) for e in allocated]
+    assert len(places) > 20 and set(places) == {("attached.py", line)}
+    (other,) = [path for path in tmp_path.glob("*.vram") if path.name != "a.vram"]
+    assert other.name == f"python.{process.pid}.vram"
+    assert {name: device_of(other)["end"][f"{name}_bytes"] for name in ("reserved",)} == {"reserved": told["reserved"]}
+    assert not [f for f in device_of(other)["trust"]["findings"] if f["severity"] == "contradiction"]
+
+
+def test_a_failure_leaves_the_program_alone(loop, tmp_path):
+    process = loop()
+    done = vramscope("attach", process.pid, "-o", "missing/a.vram", folder=tmp_path)
+    assert done.code == 3 and f"process {process.pid}: its folder does not exist" in done.err
+    (tmp_path / "old.vram").write_text("mine")
+    done = vramscope("attach", process.pid, "-o", "old.vram", folder=tmp_path)
+    assert done.code == 3 and "file exists" in done.err and (tmp_path / "old.vram").read_text() == "mine"
+    done = vramscope("attach", process.pid, "-f", "-o", "old.vram", folder=tmp_path)
+    assert done.code == 0, done.err
+    told = ended(process)
+    assert told["found"] == told["expected"]
+    assert device_of(tmp_path / "old.vram")["trace"]["events"] > 0
+
+
+def test_processes_that_cannot_be_recorded(tmp_path):
+    with subprocess.Popen(["sleep", "60"]) as other:
+        done = vramscope("attach", other.pid, folder=tmp_path)
+        assert done.code == 3 and f"process {other.pid} (sleep) does not run Python" in done.err
+        assert other.poll() is None
+        other.kill()
+    assert other.returncode == -signal.SIGKILL
+    done = vramscope("attach", 2**31 - 1, folder=tmp_path)
+    assert done.code == 2 and "there is no process 2147483647" in done.err
+    for word in ("0", "x", "-1"):
+        done = vramscope("attach", "--", word, folder=tmp_path) if word == "-1" else vramscope("attach", word, folder=tmp_path)
+        assert done.code == 2 and done.out == ""
+    done = finish([BINARY, "attach", str(os.getpid())], {**os.environ, "PATH": "/nowhere"}, tmp_path)
+    assert done.code == 3 and "gdb, which is not installed here (Debian and Ubuntu: apt install gdb)" in done.err
+    assert not list(tmp_path.iterdir())
