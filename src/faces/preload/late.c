@@ -42,7 +42,16 @@ static void forget_learning(void) {
   (void)status;
 }
 
+/* Its file is complete up to here. */
+static void give_way(void) {
+  vs_error ignored;
+  const vs_status status = vs_memory_end(&ignored);
+  vs_pytorch_detach();
+  (void)status;
+}
+
 static vs_status begin(const vs_recording_wish *wish, vs_error *error) {
+  if (vs_recording_gives_way()) give_way();
   const bool is_free = !vs_recording_is_on(); /* otherwise vs_recording_begin fails */
   if (is_free) vs_memory_learn_begin();
   vs_status status = vs_recording_begin(wish, error);
@@ -96,7 +105,7 @@ void vramscope_record_cancel(void) {
 
 /* ---- end */
 
-bool vramscope_record_is_on(void) { return vs_recording_is_on(); }
+bool vramscope_record_is_on(void) { return vs_recording_is_on() && !vs_recording_gives_way(); }
 
 const char *vramscope_record_status(int status) { return vs_status_name((vs_status)status); }
 

@@ -75,6 +75,8 @@ void vs_recording_prepare(bool is_early, bool (*put_state)(void *ctx, vs_recorde
   vs_fork_watch();
 }
 
+bool vs_recording_gives_way(void) { return wanted.is_quiet && vs_recording_is_on(); }
+
 bool vs_recording_has_native_stacks(void) { return !wanted.has_python_only; }
 
 /* ---- messages */
@@ -202,7 +204,7 @@ static vs_status begin(const vs_recording_wish *wish, vs_error *error) {
     return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "VRAMSCOPE_RECORD is not set");
   if (wish->path != NULL) {
     keep_path(wanted.path, wish->path);
-    wanted.has_pid_always = false;
+    wanted.has_pid_always = wanted.is_quiet = wanted.has_python_only = false;
     set_bounds(wish->is_on_oom, wish->most_bytes);
   }
   atomic_fetch_add(&begun, 1);

@@ -11,7 +11,7 @@
  *   VRAMSCOPE_RECORD_ON_OOM  set: a recording is kept only if a request fails, up to that
  *   VRAMSCOPE_RECORD_LIST  a file to which each process appends a line: "PID\tPATH" for a recording, "PID\t\tSENTENCE" for what it says to
  *                          its user
- *   VRAMSCOPE_RECORD_QUIET set: sentences go only to that file
+ *   VRAMSCOPE_RECORD_QUIET set: sentences go only to that file, and a recording that is begun from inside takes the place of this one
  *   VRAMSCOPE_RECORD_STACKS "python": a thread without a Python frame has no stack, as in PyTorch's history with stacks="python"
  *
  * Sentences go to standard error, each kind once.
@@ -41,6 +41,9 @@ const vs_preload_recording *vs_recording_now(void);
 
 /* The same, without opening one. NULL: there is none. */
 vs_recorder *vs_recording_current(void);
+
+/* Whether this process is recorded for somebody else than its user, who may begin another recording instead. */
+bool vs_recording_gives_way(void);
 
 /* Whether a thread without a Python frame has its native stack. */
 bool vs_recording_has_native_stacks(void);
