@@ -6,7 +6,7 @@ import re
 
 import conftest as make
 import pytest
-from engines import GIB, LAYERS, MAX_LEN, PARAMETERS, TOKEN, dryrun, free_port, model  # noqa: F401  (model is a fixture)
+from engines import GIB, HIDDEN, LAYERS, MAX_LEN, PARAMETERS, TOKEN, dryrun, free_port, model  # noqa: F401  (model is a fixture)
 
 PYTHON = os.environ.get("VRAMSCOPE_SGLANG_PYTHON", "")
 pytestmark = pytest.mark.skipif(not PYTHON, reason="VRAMSCOPE_SGLANG_PYTHON names no Python with SGLang: `pip install sglang` in an "
@@ -50,6 +50,29 @@ def test_capacity_and_parts(model, tmp_path, gpu, attention):
     assert {"weights", "KV cache", "workspaces"} <= {*parts} <= {"weights", "KV cache", "activations", "workspaces", "CUDA graphs"}
     assert sum(parts.values()) == peak["requested_bytes"]
     assert reply["devices"][0]["contexts"] == 1
+
+
+def test_tensor_parallel(model, tmp_path):
+    """Two schedulers, on a GPU each. Halves: heads, the words of both embeddings, the hidden size of the MLP; whole: the norms. The cache
+    has each token's half of the heads."""
+    settings = {"context_length": MAX_LEN, "attention_backend": "fa3", "disable_cuda_graph": True, "disable_prefill_cuda_graph": True,
+                "tp_size": 2}
+    program = [PYTHON, make.PROGRAMS / "sglang_generate.py", model, json.dumps(settings), json.dumps([10, 100]),
+               json.dumps([{"max_new_tokens": 20}, {"max_new_tokens": 7}])]
+    reply, log = dryrun(["--gpu", "2xH100"], program, tmp_path)
+    (told,) = [json.loads(line) for line in log.splitlines() if line.startswith('{"tokens"')]
+    assert (told["tokens"], told["reasons"]) == ([20, 7], ["length"] * 2)
+    assert (reply["kv_cache"]["engines"], reply["kv_cache"]["tokens"]) == (1, told["max_total_num_tokens"])
+    norms = HIDDEN + LAYERS * 2 * HIDDEN
+    assert reply["model"]["parameters"] == norms + (PARAMETERS - norms) // 2
+    parts = {part["key"]: part["bytes"] for part in reply["report"][0]["peak"]["metadata"]}
+    cache = (told["max_total_num_tokens"] + told["page_size"]) * TOKEN // 2
+    assert 0 <= parts["KV cache"] - cache < 1 << 10  # and tables of addresses
+    using = [process for process in reply["processes"] if process["devices"]]
+    assert [(process["complete"], process["end"]) for process in using] == [(True, "ended")] * 2
+    first, second = (device["torch"] for device in reply["devices"])
+    assert first == second and first["peak_requested_bytes"] > 60 * GIB
+    assert [device["contexts"] for device in reply["devices"]] == [1, 1]
 
 
 def test_server(model, tmp_path):
