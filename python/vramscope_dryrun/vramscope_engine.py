@@ -105,8 +105,9 @@ class Patience:
     hangs if it and its descendants used less than `works_s` of it in `hangs_s`. `most_s`: the limit for one that never ends."""
 
     def __init__(self, began: float, hangs_s: float = HANGS_S, works_s: float = WORKS_S, most_s: float = MOST_S) -> None:
-        self.ends = began + most_s
-        self.hangs_s, self.works_s = hangs_s, works_s
+        self.ends: float = began + most_s
+        self.hangs_s: float = hangs_s
+        self.works_s: float = works_s
         self.worked: tuple[float, float] | None = None  # when, and what was used until then
 
     def is_over(self, now: float, used: float) -> bool:
