@@ -49,7 +49,7 @@ def test_pytorch_has_what_it_reserved(tmp_path, options):
     """Whether its calls of the driver go through the recorder or not."""
     (device,), _ = dryrun(tmp_path, options, TRAIN)
     found = owners(device)
-    assert found.keys() - {"streams"} == {"PyTorch's allocator", "CUDA context", "cuBLAS", "kernels (code, printf)"}
+    assert found.keys() - {"streams"} == {"PyTorch's allocator", "CUDA context", "cuBLAS", "kernels"}
     assert found["CUDA context"] == device["context_bytes"]
     if "backend:cudaMallocAsync" not in options:
         assert found["PyTorch's allocator"] == device["torch"]["peak_reserved_bytes"]

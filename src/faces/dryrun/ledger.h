@@ -4,7 +4,7 @@
 
 #include "faces/dryrun/sheet.h"
 
-/* A line such as "405.0 MiB CUDA context, 92.00 MiB kernels (code, printf), 66.00 MiB cuBLAS", about the card's peak; none if it was the
+/* A line such as "405.0 MiB CUDA context, 92.00 MiB kernels, 66.00 MiB cuBLAS", about the card's peak; none if it was the
  * context alone. */
 void vs_sheet_put_ledger(vs_sheet *p);
 
