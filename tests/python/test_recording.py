@@ -262,19 +262,22 @@ def test_only_an_out_of_memory_error_is_kept(simulated, tmp_path):
 def test_the_recording_of_a_dry_run_gives_way(dryrun, tmp_path):
     """The program gets its own. The dry run says what of a killed process it does not know therefore."""
     done = dryrun(["--json"], """
-        import os, sys, torch, vramscope
+        import os, sys, torch
         older = torch.empty(1 << 20, dtype=torch.uint8, device="cuda")
+        import vramscope  # finds VRAMSCOPE_RECORD in the environment, and leaves the recording as it is
+        more = torch.empty(2 << 20, dtype=torch.uint8, device="cuda")
         with vramscope.record(sys.argv[1]):
             torch.empty(3 << 20, dtype=torch.uint8, device="cuda")
         newer = torch.empty(5 << 20, dtype=torch.uint8, device="cuda")
         os.kill(os.getpid(), 9)
         """, tmp_path / "own.vram")
     assert done.code == 137, done.err[-3000:]
-    assert owners(tmp_path / "own.vram", at=1) == {"<string>:5 <module>": 3 << 20, "allocated before recording": 1 << 20}
+    assert owners(tmp_path / "own.vram", at="peak") == {"<string>:7 <module>": 3 << 20, "allocated before recording": 3 << 20}
     reply = json.loads(done.out)
     (process,) = reply["processes"]
-    assert [row["bytes"] for row in process["devices"][0]["owners"]] == [1 << 20] and process["history_source"] == "recording"
+    assert [row["bytes"] for row in process["devices"][0]["owners"]] == [2 << 20, 1 << 20] and process["history_source"] == "recording"
     assert {"kind": "history_cut", "processes": 1, "bytes": 5 << 20} in reply["doubts"]
+    assert "vramscope:" not in done.err
 
 
 HUGGING_FACE = """

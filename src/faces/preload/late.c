@@ -42,7 +42,7 @@ static void forget_learning(void) {
   (void)status;
 }
 
-/* Its file is complete up to here. */
+/* Ends the recording of a dry run. Its file is complete up to here; the dry run tells from it what is missing. */
 static void give_way(void) {
   vs_error ignored;
   const vs_status status = vs_memory_end(&ignored);
@@ -105,7 +105,7 @@ void vramscope_record_cancel(void) {
 
 /* ---- end */
 
-bool vramscope_record_is_on(void) { return vs_recording_is_on() && !vs_recording_gives_way(); }
+bool vramscope_record_is_on(void) { return vs_recording_is_on(); }
 
 const char *vramscope_record_status(int status) { return vs_status_name((vs_status)status); }
 

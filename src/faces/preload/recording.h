@@ -42,7 +42,7 @@ const vs_preload_recording *vs_recording_now(void);
 /* The same, without opening one. NULL: there is none. */
 vs_recorder *vs_recording_current(void);
 
-/* Whether this process is recorded for somebody else than its user, who may begin another recording instead. */
+/* Whether the recording is that of a dry run, which ends when the program begins one of its own. */
 bool vs_recording_gives_way(void);
 
 /* Whether a thread without a Python frame has its native stack. */
