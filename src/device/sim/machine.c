@@ -103,6 +103,13 @@ static void remember_refusal(vs_sim_card *card, vs_sim_use *use, uint64_t bytes)
   card->largest_refused_bytes = vs_max_u64(card->largest_refused_bytes, bytes);
 }
 
+static void raise_peak(vs_sim_card *card) {
+  const uint64_t now = card->used_bytes - card->taken_bytes;
+  if (now <= card->peak_bytes) return;
+  card->peak_bytes = now;
+  card->peak_number++;
+}
+
 /* Before the accounts change for the first time after a peak of the card: what they held at that peak. */
 static void keep_accounts(const vs_sim_card *card, vs_sim_use *use) {
   if (use->kept_number == card->peak_number) return;
@@ -119,9 +126,7 @@ static void add(vs_sim_card *card, vs_sim_use *use, uint32_t account, uint64_t b
   use->used_bytes += bytes;
   card->used_bytes += bytes;
   VS_ASSERT(card->used_bytes <= card->figures.total_bytes);
-  if (card->used_bytes - card->taken_bytes <= card->peak_bytes) return;
-  card->peak_bytes = card->used_bytes - card->taken_bytes;
-  card->peak_number++;
+  raise_peak(card);
 }
 
 static void remove_bytes(vs_sim_card *card, vs_sim_use *use, uint32_t account, uint64_t bytes) {
@@ -239,8 +244,9 @@ static uint64_t sum_of(const uint64_t bytes[VS_SIM_MAX_ACCOUNTS]) {
 }
 
 /* Repairs the row of a process that may have died while it changed the row. The accounts change first. */
-static void repair_use(const vs_sim_process *process, vs_sim_use *use) {
+static void repair_use(const vs_sim_process *process, const vs_sim_card *card, vs_sim_use *use) {
   if (process->state != VS_SIM_PROCESS_LIVE) {
+    keep_accounts(card, use);
     use->context_bytes = use->has_context = 0;
     memset(use->account_bytes, 0, sizeof use->account_bytes);
   }
@@ -256,9 +262,9 @@ void vs_sim_machine_repair(vs_sim_machine *machine) {
   for (uint32_t d = 0; d < machine->card_count; d++) {
     vs_sim_card *card = &machine->cards[d];
     for (uint32_t i = 0; i < machine->process_limit; i++)
-      repair_use(&machine->processes[i], &machine->processes[i].use[d]);
+      repair_use(&machine->processes[i], card, &machine->processes[i].use[d]);
     card->used_bytes = held_of(machine, d);
-    card->peak_bytes = vs_max_u64(card->peak_bytes, card->used_bytes - card->taken_bytes);
+    raise_peak(card);
   }
 }
 

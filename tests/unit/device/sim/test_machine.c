@@ -294,13 +294,16 @@ static void repair_after_a_death_in_the_middle(void **state) {
   assert_true(vs_sim_machine_check(&the_machine));
   assert_int_equal(the_machine.cards[0].used_bytes, 300);
   assert_int_equal(the_machine.cards[0].peak_bytes, 270); /* without what "another process" holds */
+  assert_int_equal(at_peak(b, VS_SIM_ACCOUNT_NCCL), 70);
+  assert_int_equal(at_peak(a, VS_SIM_ACCOUNT_CONTEXT), 100);
   the_machine.processes[a].use[0].account_bytes[VS_SIM_ACCOUNT_UNKNOWN] = 0;  /* given back */
   the_machine.processes[a].use[0].account_bytes[VS_SIM_ACCOUNT_CONTEXT] = 40; /* the context in part */
   the_machine.processes[b].state = VS_SIM_PROCESS_LEFT;
   vs_sim_machine_repair(&the_machine);
   assert_true(vs_sim_machine_check(&the_machine));
   assert_int_equal(the_machine.cards[0].used_bytes, 70);
-  the_machine.processes[9].state = VS_SIM_PROCESS_LIVE; /* entered, the limit not raised */
+  assert_int_equal(at_peak(b, VS_SIM_ACCOUNT_NCCL), 70); /* it stays to be read */
+  the_machine.processes[9].state = VS_SIM_PROCESS_LIVE;  /* entered, the limit not raised */
   assert_false(vs_sim_machine_check(&the_machine));
   vs_sim_machine_repair(&the_machine);
   assert_true(vs_sim_machine_check(&the_machine));
