@@ -133,6 +133,10 @@ static vs_status prepare(room *r, vs_error *error) {
   vs_format(r->output, sizeof r->output, "%s/gdb.txt", r->folder.path);
   vs_format(r->answer, sizeof r->answer, "%s/answer", r->folder.path);
   vs_format(r->pid, sizeof r->pid, "%U", r->plan->pid);
+  if (strchr(r->library, '\n') != NULL || strchr(r->script, '\n') != NULL)
+    return FAIL(VS_UNSUPPORTED, "a folder's name has a line feed, which gdb's commands cannot hold: %s",
+                strchr(r->library, '\n') != NULL ? "that of the recorder"
+                                                 : "that for temporary files (TMPDIR)");
   VS_TRY(write_script(r, error));
   return write_commands(r, error);
 }

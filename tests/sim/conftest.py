@@ -4,6 +4,7 @@
 `dryrun(...)` runs it under `vramscope dryrun` itself. Programs are text or files of tests/sim/programs (tests/support/child_programs.py).
 """
 
+import json
 import sys
 from pathlib import Path
 
@@ -47,5 +48,17 @@ def dryrun(tmp_path):
     def run(options, program, *arguments, timeout=TIMEOUT, **settings):
         argv = [BINARY, "dryrun", "--exit-code", "child", *options, "--", *command(program, arguments)]
         return finish(argv, environment_of(settings), tmp_path, timeout)
+
+    return run
+
+
+@pytest.fixture
+def report(dryrun):
+    """report(options, script, ...) -> (the JSON, what the program printed)."""
+
+    def run(options, script, *words, code=0, **settings):
+        done = dryrun(["--json", *options], script, *words, **settings)
+        assert done.code == code, done.err[-4000:]
+        return json.loads(done.out), done.err
 
     return run

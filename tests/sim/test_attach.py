@@ -119,4 +119,9 @@ def test_processes_that_cannot_be_recorded(tmp_path):
         assert done.code == 2 and done.out == ""
     done = finish([BINARY, "attach", str(os.getpid())], {**os.environ, "PATH": "/nowhere"}, tmp_path)
     assert done.code == 3 and "gdb, which is not installed here (Debian and Ubuntu: apt install gdb)" in done.err
+    place = tmp_path / "a\nshell touch executed\nb"  # would end the command of gdb that it stands in
+    place.mkdir()
+    done = finish([BINARY, "attach", str(os.getpid())], {**os.environ, "TMPDIR": str(place)}, tmp_path)
+    assert done.code == 3 and "has a line feed, which gdb's commands cannot hold: that for temporary files (TMPDIR)" in done.err
+    place.rmdir()
     assert not list(tmp_path.iterdir())
