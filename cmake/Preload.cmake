@@ -34,7 +34,8 @@ target_link_options(vramscope_record PRIVATE -Wl,--gc-sections -Wl,-z,nodelete -
 set_target_properties(vramscope_record PROPERTIES OUTPUT_NAME vramscope-record LINK_DEPENDS ${map})
 
 # The parts of it that tests call, which have the modules below from libvramscope.a.
-add_library(vs_preload STATIC EXCLUDE_FROM_ALL src/faces/preload/blocks.c src/faces/preload/segments.c src/faces/preload/python_code.c)
+add_library(vs_preload STATIC EXCLUDE_FROM_ALL src/faces/preload/blocks.c src/faces/preload/segments.c src/faces/preload/python_code.c
+  src/faces/preload/python_paths.c)
 target_link_libraries(vs_preload PRIVATE vs_flags PUBLIC vramscope_static)
 install(TARGETS vramscope_record LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/vramscope/preload)
 

@@ -2,6 +2,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "faces/preload/python_code.h"
+#include "faces/preload/python_paths.h"
 #include "os/library.h"
 #include "os/thread.h"
 #include <errno.h>
@@ -41,14 +42,17 @@ static uint64_t first_frame(uint64_t thread) {
   return vs_python_word(thread, l->current_frame);
 }
 
+static inline uint8_t owner_of(const vs_python_layout *l, uint64_t frame) {
+  return *(const uint8_t *)(uintptr_t)(frame + (uint64_t)l->frame_owner);
+}
+
 /* Frames of C functions have no code; frames of functions that have not begun are not shown by Python either. */
 static inline bool is_shown(uint64_t frame, uint64_t code, uint64_t instruction) {
   const vs_python_layout *l = python.layout;
   if (vs_python_word(code, PYTHON_TYPE) != python.code_type) return false;
   const uint64_t traceable = (uint64_t)(int64_t)vs_python_int(code, l->code_first_traceable);
   const uint64_t first = code + (uint64_t)l->code_instructions + traceable * PYTHON_INSTRUCTION;
-  return instruction >= first ||
-         *(const char *)(uintptr_t)(frame + (uint64_t)l->frame_owner) == PYTHON_OWNER_GENERATOR;
+  return instruction >= first || owner_of(l, frame) == PYTHON_OWNER_GENERATOR;
 }
 
 /* ---- whether code objects were made
@@ -195,27 +199,48 @@ static inline INLINED bool take_frame(const vs_python_layout *l, vs_record_stack
   return true;
 }
 
-static inline INLINED vs_context walk_by(const vs_python_layout *l, vs_record_stacks *stacks,
-                                         uint64_t frame) {
+static inline INLINED vs_context walk_by(const vs_python_layout *l, vs_record_stacks *stacks, uint64_t frame,
+                                         uint32_t now) {
   uint64_t words[VS_RECORD_DEPTH_MOST];
   uint32_t count = 0;
-  const uint32_t now = atomic_load_explicit(&epoch, memory_order_acquire);
   for (; frame != 0 && count < VS_RECORD_DEPTH_MOST; frame = vs_python_word(frame, l->frame_outside))
     if (!take_frame(l, stacks, frame, now, words, &count)) return VS_CONTEXT_NONE;
   return count == 0 ? VS_CONTEXT_NONE : vs_record_intern(stacks, words, count);
 }
 
-/* A walk for each version, with its offsets as constants. */
-typedef vs_context walk_function(vs_record_stacks *stacks, uint64_t frame);
-#define VS_PYTHON_LAYOUT(major, minor, ...)                                            \
-  static vs_context walk_##major##_##minor(vs_record_stacks *stacks, uint64_t frame) { \
-    static const vs_python_layout layout = {major, minor, __VA_ARGS__};                \
-    return walk_by(&layout, stacks, frame);                                            \
+static inline INLINED bool read_path(const vs_python_layout *l, uint64_t frame, vs_python_path *path) {
+  path->count = 0;
+  path->hash = 0;
+  for (; frame != 0; frame = vs_python_word(frame, l->frame_outside))
+    if (!vs_python_path_add(path, vs_python_word(frame, l->frame_instruction), owner_of(l, frame)))
+      return false;
+  return true;
+}
+
+/* A path is known only as long as Python tells when code is made. */
+static inline INLINED vs_context capture_by(const vs_python_layout *l, vs_record_stacks *stacks,
+                                            uint64_t frame) {
+  vs_python_path path;
+  vs_context stack;
+  const uint32_t now = atomic_load_explicit(&epoch, memory_order_acquire);
+  const bool is_whole = LOAD(is_told) && read_path(l, frame, &path);
+  if (is_whole && vs_python_path_find(&path, now, &stack)) return stack;
+  stack = walk_by(l, stacks, frame, now);
+  if (is_whole && stack != VS_CONTEXT_NONE) vs_python_path_keep(&path, now, stack);
+  return stack;
+}
+
+/* A capture for each version, with its offsets as constants. */
+typedef vs_context capture_function(vs_record_stacks *stacks, uint64_t frame);
+#define VS_PYTHON_LAYOUT(major, minor, ...)                                               \
+  static vs_context capture_##major##_##minor(vs_record_stacks *stacks, uint64_t frame) { \
+    static const vs_python_layout layout = {major, minor, __VA_ARGS__};                   \
+    return capture_by(&layout, stacks, frame);                                            \
   }
 #include "faces/preload/python_layouts.def"
 #undef VS_PYTHON_LAYOUT
-static walk_function *const walks[] = {
-#define VS_PYTHON_LAYOUT(major, minor, ...) walk_##major##_##minor,
+static capture_function *const captures[] = {
+#define VS_PYTHON_LAYOUT(major, minor, ...) capture_##major##_##minor,
 #include "faces/preload/python_layouts.def"
 #undef VS_PYTHON_LAYOUT
 };
@@ -350,5 +375,5 @@ vs_context vs_python_capture(vs_record_stacks *stacks) {
     return VS_CONTEXT_NONE;
   void *const thread = python.this_thread();
   if (thread == NULL || python.is_finalizing() != 0) return VS_CONTEXT_NONE;
-  return walks[python.layout - layouts](stacks, first_frame((uint64_t)(uintptr_t)thread));
+  return captures[python.layout - layouts](stacks, first_frame((uint64_t)(uintptr_t)thread));
 }
