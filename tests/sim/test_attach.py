@@ -1,4 +1,7 @@
-"""`vramscope attach` and `vramscope detach`: a training loop that runs already, recorded for a while; it goes on unharmed."""
+"""`vramscope attach` and `vramscope detach`: a training loop that runs already, recorded for a while; it goes on unharmed.
+
+VRAMSCOPE_ATTACHES=N attaches N times in the middle of a storm of allocations instead of 4.
+"""
 
 import json
 import os
@@ -11,6 +14,7 @@ import pytest
 from answers import ask
 from conftest import BINARY, PROGRAMS, PYTHON, environment, finish
 
+ATTACHES = int(os.environ.get("VRAMSCOPE_ATTACHES", "4"))
 LOOP = [str(PYTHON), str(PROGRAMS / "attached.py")]
 
 
@@ -89,6 +93,22 @@ def test_a_training_that_runs(loop, tmp_path):
     assert other.name == f"python.{process.pid}.vram"
     assert {name: device_of(other)["end"][f"{name}_bytes"] for name in ("reserved",)} == {"reserved": told["reserved"]}
     assert not [f for f in device_of(other)["trust"]["findings"] if f["severity"] == "contradiction"]
+
+
+def test_in_the_middle_of_a_storm(loop, tmp_path):
+    """Threads are stopped in any instruction of the allocator, again and again. Each recording begins with a state that its events fit."""
+    process = loop("3")
+    for i in range(ATTACHES):
+        done = vramscope("attach", process.pid, "-f", "-o", "a.vram", folder=tmp_path)
+        assert done.code == 0, done.err
+        time.sleep(0.02 * (i % 5))
+        done = vramscope("detach", process.pid, folder=tmp_path)
+        assert done.code == 0, done.err
+        device = device_of(tmp_path / "a.vram")
+        assert not [finding for finding in device["trust"]["findings"] if finding["severity"] == "contradiction"]
+        assert device["trace"]["events"] > 0
+    told = ended(process)
+    assert told["found"] == told["expected"]
 
 
 def test_a_failure_leaves_the_program_alone(loop, tmp_path):

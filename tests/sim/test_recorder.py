@@ -36,7 +36,7 @@ def libraries(tmp_path_factory):
         return folder / "libc10_cuda.so"
 
     return {"new": build("new", []), "old": build("old", ["-DIS_OLD=1"]), "other": build("other", ["-DIS_OTHER=1"]),
-            "static": build("static", ["-DIS_STATIC=1"])}
+            "static": build("static", ["-DIS_STATIC=1"]), "read_only": build("read_only", ["-Wl,-z,relro,-z,now"])}
 
 
 def record(folder, library, python=sys.executable, arguments=(), is_late=False):

@@ -86,6 +86,23 @@ def test_events_are_those_of_pytorchs_history(tmp_path, settings):
     assert python_stacks(ours, theirs) > 200
 
 
+def test_a_profiler_runs_at_the_same_time(tmp_path):
+    """PyTorch's profiler hears of memory through the functions that the recorder stands before: both are told everything."""
+    done = run(tmp_path, "-o", "run.vram", "--gpu", "24GiB", arguments=["--history", "history.pickle", "--profile", "profile.json"])
+    assert done.code == 0, done.err
+    with open(tmp_path / "history.pickle", "rb") as file:
+        wanted = events_of(pickle.load(file)["device_traces"][0])
+    got = events_of(exported(tmp_path, tmp_path / "run.vram")["device_traces"][0])
+    assert len(wanted) > 500 and got[: len(wanted)] == wanted
+    traced = [event for event in json.loads((tmp_path / "profile.json").read_text())["traceEvents"] if event["name"] == "[memory]"]
+    on_gpu = [event for event in sorted(traced, key=lambda event: event["ts"]) if event["args"]["Device Type"] == 1]
+    calls = [(address, action == "alloc") for action, address, *_ in got if action in ("alloc", "free_requested")]
+    for thread in {event["tid"] for event in on_gpu}:  # each in its order; the profiler does not follow threads that the program starts
+        rest = iter(calls)
+        assert all((event["args"]["Addr"], event["args"]["Bytes"] > 0) in rest for event in on_gpu if event["tid"] == thread)
+    assert len(on_gpu) > 400
+
+
 def test_expandable_segments(tmp_path):
     """Pages are not reported: they follow from the blocks and the total."""
     done = run(tmp_path, "-o", "run.vram", "--gpu", "24GiB", arguments=["--history", "history.pickle", "--keeps-cache"],

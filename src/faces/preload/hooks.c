@@ -145,14 +145,18 @@ static void refusal(int64_t bytes, size_t allocated, size_t reserved, c10_device
   if (next != NULL) next(bytes, allocated, reserved, device);
 }
 
+static void begin(void);
+
 /* libc10_cuda.so registers its allocator when it is loaded, in newer releases: early enough to see the first request. The call may
- * be a jump at the end of an initializer, so its return address is the loader's; the allocator lies in the library. */
+ * be a jump at the end of an initializer, so its return address is the loader's; the allocator lies in the library. Where a program is
+ * linked with PyTorch, that initializer runs before this library's. */
 static void register_allocator(int8_t type, void *allocator, uint8_t priority) {
   static void *_Atomic kept;
   void *const original = original_of(&kept, VS_C10_TEXT(REGISTER), allocator);
   register_function *next;
   memcpy(&next, &original, sizeof next);
   if (next != NULL) next(type, allocator, priority);
+  begin();
   if (type == C10_CUDA && vs_recording_is_wanted())
     (void)vs_pytorch_attach(allocator, allocator, is_early, &ours);
 }
@@ -175,7 +179,9 @@ static void look_for_pytorch(void) {
   if (inside != NULL) (void)vs_pytorch_attach(inside, NULL, is_early, &ours);
 }
 
-static __attribute__((constructor)) void begin(void) {
+static void __attribute__((constructor)) begin(void) {
+  static _Atomic bool has_begun;
+  if (atomic_exchange(&has_begun, true)) return;
   is_early = !vs_python_is_running();
   vs_recording_prepare(is_early, vs_memory_checkpoint);
   vs_python_on_import(look_for_pytorch);

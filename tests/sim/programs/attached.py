@@ -1,9 +1,13 @@
 """A training loop that goes on until its input ends, with checks of its own: each step has the memory and the loss of the first ones. Prints, as
-JSON, all that were found, what was expected, how many steps there were, and PyTorch's reserved bytes."""
+JSON, all that were found, what was expected, how many steps there were, and PyTorch's reserved bytes.
+
+    attached.py [THREADS]      so many threads allocate and free all the time; then memory is not checked, but what each thread finds is
+"""
 
 import json
 import select
 import sys
+import threading
 
 import torch
 
@@ -26,9 +30,33 @@ model = make_model()
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
 for _ in range(3):
     expected = train_step(model, optimizer)
+is_over, storms = threading.Event(), []
+
+
+def storm(number):
+    """Allocates and frees, and looks whether memory that it holds is used twice."""
+    held = []
+    while not is_over.is_set():
+        held.append(torch.empty(1000 + number, device="cuda"))
+        storms[number] += 1
+        if len({tensor.data_ptr() for tensor in held}) != len(held):
+            storms[number] = -1
+            return
+        del held[: len(held) // 8]
+
+
+threads = [threading.Thread(target=storm, args=(number,)) for number in range(int(sys.argv[1]) if len(sys.argv) > 1 else 0)]
+for thread in threads:
+    storms.append(0)
+    thread.start()
 print("ready", flush=True)
 found, steps = set(), 0
 while not select.select([sys.stdin], [], [], 0.01)[0]:
-    found.add(train_step(model, optimizer))
+    result = train_step(model, optimizer)
+    found.add(result if not threads else (expected[0], expected[1], result[2]))
     steps += 1
+is_over.set()
+for thread in threads:
+    thread.join()
+assert all(count > 0 for count in storms), storms
 print(json.dumps({"found": sorted(map(list, found)), "expected": [list(expected)], "steps": steps, "reserved": torch.cuda.memory_reserved()}))

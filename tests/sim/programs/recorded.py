@@ -1,7 +1,8 @@
 """A program that `vramscope run` records: a small training, several streams and threads, generators, a cache that is emptied. It writes
 PyTorch's own history to a file, and prints PyTorch's figures on a line. --end is how the process ends.
 
-    recorded.py [--history FILE] [--steps N] [--stacks python|all] [--keeps-cache] [--storm N] [--end exit|kill|_exit|oom|caught|wait|fail]
+    recorded.py [--history FILE] [--profile FILE] [--steps N] [--stacks python|all] [--keeps-cache] [--storm N]
+                [--end exit|kill|_exit|oom|caught|wait|fail]
 """
 
 import argparse
@@ -19,6 +20,7 @@ import torch
 def parse():
     parser = argparse.ArgumentParser()
     parser.add_argument("--history")
+    parser.add_argument("--profile")
     parser.add_argument("--steps", type=int, default=12)
     parser.add_argument("--stacks", default="python")
     parser.add_argument("--storm", type=int, default=0)
@@ -117,7 +119,12 @@ def tell(history):
 
 if __name__ == "__main__":
     given = parse()
-    kept = main(given)
+    if given.profile:
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True) as profile:
+            kept = main(given)
+        profile.export_chrome_trace(given.profile)
+    else:
+        kept = main(given)
     kept_too = storm(given.storm)
     if given.end == "oom":
         out_of_memory()
