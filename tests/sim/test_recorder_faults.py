@@ -22,13 +22,13 @@ KILLS = int(os.environ.get("VRAMSCOPE_KILLS", "40"))
 HELD = 8
 
 STORM = f"""
-import ctypes, mmap, struct, sys
+import ctypes, mmap, sys
 
 library = ctypes.PyDLL(sys.argv[1])
 library.test_allocate.restype, library.test_allocate.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
 library.test_free.argtypes = [ctypes.c_void_p]
 with open(sys.argv[2], "r+b") as file:
-    begun = mmap.mmap(file.fileno(), 8)  # the kernel keeps it
+    begun = memoryview(mmap.mmap(file.fileno(), 8)).cast("Q")  # the kernel keeps it; one store writes it
 
 def even(n):
     return library.test_allocate(n)
@@ -38,7 +38,7 @@ def odd(n):
 
 held, most = [], int(sys.argv[3])
 for n in range(1, most + 1):
-    struct.pack_into("<Q", begun, 0, n)
+    begun[0] = n
     held.append((odd if n % 2 else even)(n))
     if len(held) > {HELD}:
         library.test_free(held.pop(0))

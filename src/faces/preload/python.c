@@ -42,6 +42,11 @@ static uint64_t first_frame(uint64_t thread) {
   return vs_python_word(thread, l->current_frame);
 }
 
+/* Its last bits tell how the frame holds its code, in some versions. */
+static inline uint64_t code_in(const vs_python_layout *l, uint64_t word) {
+  return word & ~(uint64_t)l->frame_tags;
+}
+
 static inline uint8_t owner_of(const vs_python_layout *l, uint64_t frame) {
   return *(const uint8_t *)(uintptr_t)(frame + (uint64_t)l->frame_owner);
 }
@@ -188,7 +193,7 @@ static bool __attribute__((noinline)) look_at(vs_record_stacks *stacks, entry *s
 /* Frames that the cache has are shown ones, so that is asked of the others only. */
 static inline INLINED bool take_frame(const vs_python_layout *l, vs_record_stacks *stacks, uint64_t frame,
                                       uint32_t now, uint64_t *words, uint32_t *count) {
-  const uint64_t code = vs_python_word(frame, l->frame_code),
+  const uint64_t code = code_in(l, vs_python_word(frame, l->frame_code)),
                  instruction = vs_python_word(frame, l->frame_instruction);
   entry *slot = slot_of(code, instruction);
   if (__builtin_expect(!find_word(slot, code, instruction, now, &words[*count]), 0)) {
@@ -292,7 +297,7 @@ static vs_python_state check_frames(probe *p, uint64_t thread) {
   uint32_t codes = 0, lines = 0;
   if (frame == 0 && !p->has_failed) return VS_PYTHON_UNKNOWN;
   for (uint32_t i = 0; frame != 0 && !p->has_failed && i < MOST; i++) {
-    const uint64_t code = read_word(p, frame + (uint64_t)l->frame_code),
+    const uint64_t code = code_in(l, read_word(p, frame + (uint64_t)l->frame_code)),
                    instruction = read_word(p, frame + (uint64_t)l->frame_instruction);
     (void)read_word(p, (frame + (uint64_t)l->frame_owner) & ~UINT64_C(7)); /* it can be read */
     if (has_type(p, code, python.code_type)) {

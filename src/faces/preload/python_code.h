@@ -8,7 +8,7 @@
 typedef struct vs_python_layout {
   int major, minor;
   int thread_frames, current_frame;
-  int frame_code, frame_outside, frame_instruction, frame_owner;
+  int frame_code, frame_tags, frame_outside, frame_instruction, frame_owner;
   int code_first_line, code_file, code_name, code_lines, code_first_traceable, code_instructions;
   int ascii_size, text_size;
 } vs_python_layout;
