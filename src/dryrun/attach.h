@@ -1,7 +1,9 @@
-/* The recorder in a program that runs already: a debugger (gdb) loads it there, and it begins or ends a recording.
+/* The recorder in a program that runs already. There are two ways in; each has the program run a script of a temporary folder, whose answer is
+ * a file of that folder:
  *
- *   gdb stops the program where it gives or takes Python's lock  ──▶  dlopen of the recorder, which starts a thread
- *   that thread waits for Python's lock, and runs a program of a temporary folder  ──▶  its answer is a file of that folder
+ *   Python 3.14 and later   attach_python.c   the program's own interpreter asks it to (sys.remote_exec): its main thread does
+ *   else                    attach_gdb.c      gdb stops the program where it gives or takes Python's lock  ──▶  dlopen of the recorder,
+ *                                             which starts a thread that waits for Python's lock
  *
  * At such a place the stopped thread holds neither the loader's lock nor the heap's. gdb is only ever interrupted, and goes on where this
  * process is killed: if it ended, it would leave its breakpoints in the program. */

@@ -101,11 +101,15 @@ vs_status vs_folder_give(const vs_folder *folder, uint32_t user_id, vs_error *er
   return vs_os__fail(error, errno, folder->path);
 }
 
+void vs_folder_leave(vs_folder *folder) {
+  if (folder->fd >= 0) (void)close(folder->fd);
+  folder->fd = -1;
+}
+
 void vs_folder_remove(vs_folder *folder) {
   if (folder->fd < 0) return;
   take_away(folder->fd, folder->path);
-  (void)close(folder->fd);
-  folder->fd = -1;
+  vs_folder_leave(folder);
 }
 
 /* ---- listing */

@@ -23,6 +23,9 @@ VS_MUST_CHECK vs_status vs_folder_give(const vs_folder *folder, uint32_t user_id
 /* Removes the folder with its contents. Does nothing if there is none. */
 void vs_folder_remove(vs_folder *folder);
 
+/* Leaves it where it is, as a process that was killed does. */
+void vs_folder_leave(vs_folder *folder);
+
 typedef enum vs_folder_kind {
   VS_FOLDER_FILE,
   VS_FOLDER_LINK,

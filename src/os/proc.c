@@ -251,6 +251,15 @@ size_t vs_proc_command(const char *root, uint64_t pid, char *to, size_t capacity
   return size;
 }
 
+bool vs_proc_program(const char *root, uint64_t pid, char *to, size_t capacity) {
+  char link[PATH];
+  vs_format(link, sizeof link, "%s/%U/exe", root, pid);
+  const ssize_t size = pid == 0 ? -1 : readlink(link, to, capacity);
+  const bool is_whole = size > 0 && (size_t)size < capacity;
+  to[is_whole ? size : 0] = 0;
+  return is_whole;
+}
+
 bool vs_proc_has_mapped(const char *root, uint64_t pid, const char *const *parts) {
   enum { KEPT = 512 }; /* one of `parts` may be split between two reads */
   char piece[4 * PIECE + 1];

@@ -25,6 +25,9 @@ VS_MUST_CHECK vs_status vs_proc_read(const char *root, uint64_t pid, vs_proc *pr
  * argument, which may hold blanks itself. */
 size_t vs_proc_command(const char *root, uint64_t pid, char *to, size_t capacity, size_t *program);
 
+/* The path of the program that it runs. False: not told, as for processes of other users, or longer than `to`. */
+bool vs_proc_program(const char *root, uint64_t pid, char *to, size_t capacity);
+
 /* Whether the process has mapped a file whose path contains one of `parts`, a list that ends with NULL. False if it
  * cannot be read, as for processes of other users. */
 bool vs_proc_has_mapped(const char *root, uint64_t pid, const char *const *parts);

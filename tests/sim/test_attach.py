@@ -13,6 +13,7 @@ import time
 import pytest
 from answers import ask
 from conftest import BINARY, PROGRAMS, PYTHON, environment, finish
+from test_recorder import PYTHONS, libraries  # noqa: F401  (a fixture)
 
 ATTACHES = int(os.environ.get("VRAMSCOPE_ATTACHES", "4"))
 LOOP = [str(PYTHON), str(PROGRAMS / "attached.py")]
@@ -145,3 +146,35 @@ def test_processes_that_cannot_be_recorded(tmp_path):
     assert done.code == 3 and "has a line feed, which gdb's commands cannot hold: that for temporary files (TMPDIR)" in done.err
     place.rmdir()
     assert not list(tmp_path.iterdir())
+
+
+BESIDE = """
+import ctypes, sys, time
+library = ctypes.CDLL(sys.argv[1])
+library.test_allocate.restype, library.test_allocate.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+library.test_free.argtypes = [ctypes.c_void_p]
+print(*sys.version_info[:2], flush=True)
+while True:
+    library.test_free(library.test_allocate(1000))
+    time.sleep(0.001)
+"""
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_without_a_debugger(libraries, tmp_path, python):  # noqa: F811
+    """Python 3.14 and later is asked by its own interpreter; of others the user reads what is missing."""
+    (tmp_path / "beside.py").write_text(BESIDE)
+    program = subprocess.Popen([python, tmp_path / "beside.py", libraries["new"]], stdout=subprocess.PIPE, text=True)
+    major, minor = map(int, program.stdout.readline().split())
+    without = {**os.environ, "PATH": "/nowhere"}
+    done = finish([BINARY, "attach", str(program.pid), "-o", "a.vram"], without, tmp_path)
+    if (major, minor) < (3, 14):
+        assert done.code == 3 and "gdb, which is not installed here" in done.err
+    else:
+        assert done.code == 0, done.err
+        time.sleep(0.2)
+        done = finish([BINARY, "detach", str(program.pid)], without, tmp_path)
+        assert done.code == 0 and device_of(tmp_path / "a.vram")["trace"]["events"] > 20, done.err
+    assert program.poll() is None
+    program.kill()
+    program.communicate()

@@ -206,6 +206,13 @@ static void test_this_process(void **state) {
   assert_true(proc.start_us > UINT64_C(1600000000) * 1000000);
   assert_int_not_equal(proc.name[0], 0);
   assert_true(vs_proc_command("/proc", vs_process_id(), text, sizeof text, NULL) > 4);
+  char own[4096], told[4096];
+  vs_process_program(own, sizeof own);
+  assert_true(vs_proc_program("/proc", vs_process_id(), told, sizeof told));
+  assert_string_equal(told, own);
+  assert_false(vs_proc_program("/proc", vs_process_id(), told, 8)); /* does not fit */
+  assert_string_equal(told, "");
+  assert_false(vs_proc_program("/proc", 0, told, sizeof told));
   assert_true(vs_str_contains(vs_str_from(text), VS_STR("os.proc")));
   assert_true(vs_proc_has_mapped("/proc", vs_process_id(), (const char *const[]){"libc.so", NULL}));
   vs_proc_user(0, user, sizeof user);
