@@ -14,6 +14,7 @@ from typing import Any
 
 REPLACE: int = 1  # options of `begin`
 ON_OOM: int = 2
+TIME: int = 4
 
 _SENTENCE = 8192  # bytes
 
@@ -82,16 +83,16 @@ def _blocks(segment: dict[str, Any]) -> Iterator[tuple[int, int, int]]:
         address += block["size"]
 
 
-def begin(library: ctypes.PyDLL, path: str | None, options: int = 0, most_bytes: int = 0) -> None:
+def begin(library: ctypes.PyDLL, path: str | None, options: int = 0, most: int = 0) -> None:
     """Records this process to `path` from now on, with the state of the memory as its beginning. None: as VRAMSCOPE_RECORD wants.
 
-    options     REPLACE: an existing file; ON_OOM: the file is kept only if a request fails, up to that
-    most_bytes  of the file, which has the newest events then; 0: all of them
+    options  REPLACE: an existing file; ON_OOM: the file is kept only if a request fails, up to that
+    most     bytes of the file, or with TIME seconds: it has the newest events then; 0: all of them
 
     Raises RecorderError, and what PyTorch raises if it cannot say what it has (backend:cudaMallocAsync); nothing is recorded
     then.
     """
-    _call(library, "vramscope_record_begin", None if path is None else os.fsencode(path), options, most_bytes)
+    _call(library, "vramscope_record_begin", None if path is None else os.fsencode(path), options, most)
     try:
         for segment in _segments():
             device = segment["device"]

@@ -75,16 +75,19 @@ class Recording:
         return f"<vramscope.Recording: {self.path}, {'on' if self.is_on else 'ended'}>"
 
 
-def record(path: str | os.PathLike[str], *, overwrite: bool = False, max_bytes: int | None = None) -> Recording:
+def record(
+    path: str | os.PathLike[str], *, overwrite: bool = False, max_bytes: int | None = None, max_seconds: int | None = None
+) -> Recording:
     """Records every allocation and free of PyTorch's CUDA allocator, with Python stacks, to a file (.vram), from now on.
 
         with vramscope.record("run.vram"):
             train()
 
-    path       the file, which `vramscope report` and all other commands read, also while it is written
-    overwrite  replace a file that is there
-    max_bytes  the most bytes of the file, at least 16 MiB: it has the newest events then, and the state of the memory before
-               them. None: all events
+    path         the file, which `vramscope report` and all other commands read, also while it is written
+    overwrite    replace a file that is there
+    max_bytes    the most bytes of the file, at least 16 MiB: it has the newest events then, and the state of the memory before
+                 them. None: all events
+    max_seconds  instead of that, how long events are kept, at least 1: the file takes as much as those need
 
     It may begin at any time, also before PyTorch is imported. What is allocated already is in the recording with its size, but
     without its owner. All threads of this process are recorded; a child of a fork that uses the GPU has a file of its own
@@ -98,7 +101,10 @@ def record(path: str | os.PathLike[str], *, overwrite: bool = False, max_bytes: 
     allocator cannot be seen, and what PyTorch raises if it cannot say what is allocated (RuntimeError with
     backend:cudaMallocAsync).
     """
-    return _begin(os.fspath(path), _recorder.REPLACE if overwrite else 0, _bounded(max_bytes))
+    if max_seconds is not None and (max_seconds < 1 or max_bytes is not None):
+        raise ArgumentError("max_seconds: at least 1, and not together with max_bytes")
+    options = (_recorder.REPLACE if overwrite else 0) | (_recorder.TIME if max_seconds else 0)
+    return _begin(os.fspath(path), options, max_seconds or _bounded(max_bytes))
 
 
 def record_on_oom(path: str | os.PathLike[str] = "oom.vram", *, max_bytes: int = 256 << 20) -> Recording:
@@ -132,10 +138,10 @@ def _load() -> PyDLL:
         raise FileError(f"the recorder cannot be loaded: {error}") from None
 
 
-def _begin(path: str | None, options: int = 0, most_bytes: int = 0) -> Recording:
+def _begin(path: str | None, options: int = 0, most: int = 0) -> Recording:
     library = _load()
     try:
-        _recorder.begin(library, path, options, most_bytes)
+        _recorder.begin(library, path, options, most)
     except _recorder.RecorderError as error:
         sentence = str(error) if path is None or error.status not in ("IO", "NOT_FOUND") else f"{path}: {error}"
         raise from_status(error.status, sentence) from None

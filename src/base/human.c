@@ -153,11 +153,32 @@ void vs_text_percent(vs_text *text, uint64_t part, uint64_t whole) {
 
 /* ---- reading ---- */
 
+typedef struct unit {
+  const char *name;
+  uint64_t value;
+} unit;
+
+/* A number with one of the units behind it, rounded to a whole one. */
+static bool parse_units(vs_str s, const unit *units, size_t count, uint64_t *value) {
+  size_t digits = 0;
+  while (digits < s.size && (s.data[digits] == '.' || (s.data[digits] >= '0' && s.data[digits] <= '9')))
+    digits++;
+  const vs_str number = {s.data, digits}, name = {s.data + digits, s.size - digits};
+  for (size_t i = 0; i < count; i++) {
+    if (!vs_str_equal(name, vs_str_from(units[i].name))) continue;
+    if (vs_parse_u64(number, value)) return !__builtin_mul_overflow(*value, units[i].value, value);
+    double real;
+    if (!vs_parse_f64(number, &real)) return false;
+    real *= (double)units[i].value;
+    if (!(real < 18e18)) return false;
+    *value = (uint64_t)(real + 0.5);
+    return true;
+  }
+  return false;
+}
+
 bool vs_parse_bytes(vs_str s, uint64_t *value) {
-  static const struct {
-    const char *name;
-    uint64_t bytes;
-  } units[] = {
+  static const unit units[] = {
       {"", 1},
       {"B", 1},
       {"K", UINT64_C(1) << 10},
@@ -173,19 +194,10 @@ bool vs_parse_bytes(vs_str s, uint64_t *value) {
       {"TiB", UINT64_C(1) << 40},
       {"TB", UINT64_C(1000) * 1000 * 1000 * 1000},
   };
-  size_t digits = 0;
-  while (digits < s.size && (s.data[digits] == '.' || (s.data[digits] >= '0' && s.data[digits] <= '9')))
-    digits++;
-  const vs_str number = {s.data, digits}, unit = {s.data + digits, s.size - digits};
-  for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-    if (!vs_str_equal(unit, vs_str_from(units[i].name))) continue;
-    if (vs_parse_u64(number, value)) return !__builtin_mul_overflow(*value, units[i].bytes, value);
-    double real;
-    if (!vs_parse_f64(number, &real)) return false;
-    real *= (double)units[i].bytes;
-    if (!(real < 18e18)) return false;
-    *value = (uint64_t)(real + 0.5);
-    return true;
-  }
-  return false;
+  return parse_units(s, units, sizeof units / sizeof *units, value);
+}
+
+bool vs_parse_seconds(vs_str s, uint64_t *value) {
+  static const unit units[] = {{"s", 1}, {"min", 60}, {"h", 3600}, {"d", 86400}};
+  return parse_units(s, units, sizeof units / sizeof *units, value);
 }

@@ -34,4 +34,7 @@ void vs_text_percent(vs_text *text, uint64_t part, uint64_t whole);
  * fit. */
 bool vs_parse_bytes(vs_str s, uint64_t *value);
 
+/* Likewise a time, "90s", "5min", "1.5h", "2d", as seconds. The unit has to be there. */
+bool vs_parse_seconds(vs_str s, uint64_t *value);
+
 #endif

@@ -13,7 +13,7 @@ typedef struct room {
   vs_folder folder;
   char recorder[VS_FOLDER_PATH];
   char path[VS_FOLDER_PATH], list[VS_FOLDER_PATH];
-  char ring[24]; /* bytes, in decimals */
+  char ring[32]; /* bytes, or seconds and an s, in decimals */
   vs_child_variable variables[6];
   size_t count;
   vs_text preload;
@@ -68,10 +68,15 @@ static vs_status try_recording(room *r, vs_error *error) {
 /* A state of the memory, and all names, have to lie in a quarter of it. */
 static vs_status bound(room *r, vs_error *error) {
   enum { LEAST = 16 << 20 };
-  uint64_t bytes;
+  uint64_t bytes, seconds;
   if (r->plan->ring == NULL) return VS_OK;
+  if (vs_parse_seconds(vs_str_from(r->plan->ring), &seconds)) {
+    if (seconds == 0) return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "--ring takes at least 1s");
+    vs_format(r->ring, sizeof r->ring, "%Us", seconds);
+    return VS_OK;
+  }
   if (!vs_parse_bytes(vs_str_from(r->plan->ring), &bytes))
-    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "--ring takes a size such as 200MB, not \"%s\"",
+    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "--ring takes a size such as 200MB or a time such as 5min, not \"%s\"",
                    r->plan->ring);
   if (bytes < LEAST) return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "--ring takes at least 16MiB");
   vs_format(r->ring, sizeof r->ring, "%U", bytes);

@@ -16,7 +16,7 @@ typedef struct vs_recorded_plan {
   const char *path; /* of the recording; NULL: PROGRAM.PID.vram in the working folder */
   bool may_replace; /* the file at `path` */
   bool is_on_oom;   /* a recording is kept only of an out-of-memory error; has `path` */
-  const char *ring; /* a size: a file keeps its newest part in so many bytes; NULL: all */
+  const char *ring; /* a size or a time: a file keeps its newest part in so many bytes, or of so long; NULL: all */
   vs_dryrun_streams streams;
 } vs_recorded_plan;
 

@@ -77,6 +77,8 @@ static void take(vs_recorder *r, vs_ring *ring) {
   vs_status status = r->status;
   VS_ASSERT(message != NULL && message->slots != 0);
   if (__builtin_expect(message->type == VS_MESSAGE_THREAD, 0)) ring->thread = message->words[0];
+  if (vs_message_events((vs_message_type)message->type) != 0)
+    r->sink.newest_ns = vs_max_u64(r->sink.newest_ns, message->words[0]);
   if (status == VS_OK && message->type == VS_MESSAGE_STATE_BEGIN) status = put_loss(r);
   if (status == VS_OK) status = vs_encoder_put(&r->encoder, ring, message);
   if (status == VS_OK) r->taken += vs_message_events((vs_message_type)message->type);
@@ -179,14 +181,21 @@ static void drain(vs_recorder *r, uint64_t patience) {
 /* All threads have stopped recording: a message that is missing now will never come. */
 void vs_recorder_drain(vs_recorder *r) { drain(r, 0); }
 
+/* Whether a quarter of what the file keeps was written since the last checkpoint. */
+static bool is_checkpoint_due(const vs_recorder *r) {
+  const vs_encoder *e = &r->encoder;
+  if (r->sink.most_ns != 0) return r->sink.newest_ns - e->checkpoint_ns > r->sink.most_ns / 4;
+  return r->sink.most != 0 && r->sink.frame - e->frames_at_checkpoint >= r->sink.most / 4;
+}
+
 /* A reader of a ring file begins at a checkpoint, so its length contains several; each is followed by a state, if the recorder can write
  * one. */
 static void keep_readable(vs_recorder *r) {
   vs_encoder *e = &r->encoder;
-  if (r->sink.most == 0 || r->status != VS_OK || r->sink.frame - e->frames_at_checkpoint < r->sink.most / 4)
-    return;
+  if (r->status != VS_OK || !is_checkpoint_due(r)) return;
   const vs_status status = vs_encoder_repeat(e, &r->options);
   e->frames_at_checkpoint = r->sink.frame;
+  e->checkpoint_ns = r->sink.newest_ns;
   r->wants_state = status == VS_OK && r->options.checkpoint != NULL;
   if (status != VS_OK) vs_recorder_fail(r, status);
 }

@@ -377,6 +377,9 @@ static vs_status check_options(const vs_record_options *options, vs_record_optio
   *out = *options;
   if (out->ring_slots == 0) out->ring_slots = VS_RECORD_RING;
   if (out->flush_ms == 0) out->flush_ms = VS_RECORD_FLUSH_MS;
+  if (out->max_bytes != 0 && out->max_ns != 0)
+    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
+                   "a file keeps a number of bytes or a time, not both");
   const bool is_power = (out->ring_slots & (out->ring_slots - 1)) == 0;
   if (is_power && out->ring_slots >= VS_RECORD_LEAST_RING && out->ring_slots <= VS_RECORD_MOST_RING)
     return VS_OK;
@@ -423,7 +426,7 @@ vs_status vs_record_open(const vs_host *host, const vs_record_options *options, 
   r->serial = atomic_fetch_add(&serials, 1) + 1;
   vs_fork_watch();
   r->forks = vs_fork_generation();
-  vs_status status = vs_sink_open(&r->sink, &checked, error);
+  vs_status status = vs_sink_open(&r->sink, host, &checked, error);
   list_recorder(r);
   if (status == VS_OK) status = start(r, error);
   if (status == VS_OK) *out = r;

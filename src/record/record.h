@@ -42,7 +42,7 @@ typedef struct vs_record_options {
   bool may_replace; /* an existing file */
   bool wait;        /* a thread whose ring is full waits for the writer, instead of losing the event */
   uint32_t wait_ms; /* for one event at most so long; 0: without a bound */
-  /* Writes the state of all memory, by vs_record_state_..., after a loss, and from time to time where there is `max_bytes`; on the writer thread, while no other thread
+  /* Writes the state of all memory, by vs_record_state_..., after a loss, and from time to time in a file that keeps the newest events; on the writer thread, while no other thread
    * records an event. False: not now, it is asked again. It must not wait for a thread that may wait for the writer. NULL:
    * there is none. */
   bool (*checkpoint)(void *ctx, vs_recorder *recorder);
@@ -52,9 +52,9 @@ typedef struct vs_record_options {
   bool is_simulated;   /* nothing of the real process goes into the file: equal runs give equal bytes */
   /* What the caller does not see: which pool an event or a segment is about; when a free completes. */
   bool has_no_pools, has_no_completions;
-  uint64_t
-      max_bytes; /* the file keeps the newest events in about that many bytes; 0: all of them. Facts (settings, devices) are
-                       * written again by `checkpoint`, if at all */
+  /* The file keeps the newest events: those in about so many bytes, or those of at least so much time before the newest one, by the times of
+   * the events. 0: all of them. At most one is not 0. Facts (settings, devices) are written again by `checkpoint`, if at all. */
+  uint64_t max_bytes, max_ns;
   /* Contexts and texts are numbers of these, which have to outlive the recorder. NULL: events have none. */
   vs_record_stacks *stacks;
   /* A sentence about the recording that a user should see, at most one of each kind. On the writer thread.

@@ -63,13 +63,24 @@ static inline vs_pool_id vs_pool_unpack(uint32_t packed) {
 
 /* ---- the file */
 
-enum { VS_CHUNK_FRAMES = 16 }; /* mapped at once */
+enum { VS_CHUNK_FRAMES = 16 }; /* mapped at once; a file that keeps a time has at least so many places */
+
+/* A place of a file that keeps the events of a time, for one frame. The places are a ring in the order of their frames. */
+typedef struct vs_sink_place {
+  uint64_t newest_ns; /* of the events of its frame, once that is sealed */
+  uint64_t next;
+} vs_sink_place;
 
 typedef struct vs_sink {
+  const vs_host *host;
   vs_mapfile file;
-  uint64_t frame; /* how many were begun */
-  uint64_t most;  /* frames of a ring file; 0: unlimited */
-  uint8_t *chunk; /* the window that contains the open frame */
+  uint64_t frame;               /* how many were begun */
+  uint64_t most;                /* frames of a file of bounded size; 0: unlimited */
+  uint64_t most_ns;             /* of a file that keeps a time; 0: unlimited */
+  uint64_t newest_ns;           /* of the events so far, which the writer thread tells */
+  VS_VEC(vs_sink_place) places; /* with most_ns */
+  uint64_t place;               /* of the open frame */
+  uint8_t *chunk;               /* the window that contains the open frame */
   uint64_t chunk_number;
   bool may_use_spare; /* the frame that is kept for the reason of a failure; see sink.c */
   vs_error error;     /* of the first failure */
@@ -118,7 +129,7 @@ typedef struct vs_encoder {
     bool is_set;
   } last;
   uint64_t lost_written;
-  uint64_t frames_at_checkpoint;
+  uint64_t frames_at_checkpoint, checkpoint_ns;
 } vs_encoder;
 
 /* ---- whether events are taken */
@@ -196,7 +207,8 @@ VS_MUST_CHECK vs_status vs_encoder_lost(vs_encoder *e, uint64_t lost, uint64_t s
 VS_MUST_CHECK vs_status vs_encoder_stopped(vs_encoder *e, const char *reason, uint64_t time_ns);
 
 /* sink.c */
-VS_MUST_CHECK vs_status vs_sink_open(vs_sink *sink, const vs_record_options *options, vs_error *error);
+VS_MUST_CHECK vs_status vs_sink_open(vs_sink *sink, const vs_host *host, const vs_record_options *options,
+                                     vs_error *error);
 vs_tracew_sink vs_sink_of(vs_sink *sink);
 VS_MUST_CHECK vs_status vs_sink_close(vs_sink *sink, vs_error *error);
 void vs_sink_abandon(vs_sink *sink);

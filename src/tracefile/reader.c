@@ -1,4 +1,5 @@
 /* Frames: finding them, checking them, and putting them in order. */
+#include "base/sort.h"
 #include "base/text.h"
 #include "tracefile/decoder.h"
 #include "tracefile/reader_internal.h"
@@ -6,6 +7,12 @@
 /* The bytes of damaged frames whose checksums may be computed before the file is refused: a hostile file could
  * contain nearly as many frames as bytes. */
 enum { WASTE_BASE = 256 * 1024 * 1024, WASTE_FACTOR = 16 };
+
+/* Bytes of the file that lie elsewhere in the input: a frame, and what is behind it up to the next one. */
+typedef struct piece {
+  uint64_t in_file, in_input, bytes;
+} piece;
+typedef VS_VEC(piece) piece_list;
 
 typedef struct reading {
   const vs_host *host;
@@ -19,8 +26,8 @@ typedef struct reading {
   bool has_begun;                     /* a frame was read */
   vs_trace_damage damage;             /* of the bytes skipped last; 0 bytes: none were */
   uint64_t wasted;
-  uint64_t rotated, total; /* a ring: byte 0 of the input is byte `rotated` of the file, which has `total` */
-  uint8_t *plain;          /* of a compacted frame */
+  piece_list pieces; /* of a file that was put in order: as they lie in the input, without gaps */
+  uint8_t *plain;    /* of a compacted frame */
   size_t plain_capacity;
 } reading;
 
@@ -34,7 +41,13 @@ bool vs_trace_is(const void *data, size_t size) {
 /* The input's position as an offset in the file. */
 static uint64_t here(const reading *r) {
   const uint64_t at = vs_input_offset(r->input);
-  return at < r->total ? (at + r->rotated) % r->total : at;
+  size_t low = 0, high = r->pieces.count; /* the last piece that begins at or before it */
+  while (high - low > 1) {
+    const size_t middle = low + (high - low) / 2;
+    if (r->pieces.data[middle].in_input <= at) low = middle;
+    else high = middle;
+  }
+  return high == 0 ? at : r->pieces.data[low].in_file + (at - r->pieces.data[low].in_input);
 }
 
 static vs_status fail(const reading *r, vs_status status) {
@@ -248,14 +261,6 @@ static void account_end(reading *r) {
 
 /* ---- rings --------------------------------------------------------------------------------------------- */
 
-static void reverse(uint8_t *from, uint8_t *end) {
-  while (from < end && from < --end) {
-    const uint8_t byte = *from;
-    *from++ = *end;
-    *end = byte;
-  }
-}
-
 /* Whether a frame begins at `data`, complete or open. */
 static bool is_frame(reading *r, const uint8_t *data, size_t size, vs_frame_header *header) {
   if (size < VS_FRAME_HEADER || !vs_frame_begins(data)) return false;
@@ -268,28 +273,77 @@ static bool is_frame(reading *r, const uint8_t *data, size_t size, vs_frame_head
   return false;
 }
 
-/* The offset of the frame with the lowest number. */
-static size_t find_oldest(reading *r, const uint8_t *data, size_t size) {
-  uint64_t lowest = UINT64_MAX;
-  size_t oldest = 0;
-  for (size_t at = 0; at < size && r->wasted < WASTE_BASE;) {
+typedef VS_VEC(vs_sort_pair) sort_pairs;
+
+static vs_status add_piece(reading *r, sort_pairs *order, size_t at, uint64_t sequence) {
+  VS_TRY(vs_vec_reserve(r->host, &r->pieces, 1));
+  VS_TRY(vs_vec_reserve(r->host, order, 1));
+  order->data[order->count++] = (vs_sort_pair){.key = sequence, .value = (uint32_t)r->pieces.count};
+  r->pieces.data[r->pieces.count++].in_file = at;
+  return VS_OK;
+}
+
+/* A piece for each frame. The first byte of `data` is one of a frame. */
+static vs_status cut(reading *r, const uint8_t *data, size_t size, sort_pairs *order) {
+  for (size_t at = 0; at < size && r->wasted < WASTE_BASE && r->pieces.count < UINT32_MAX;) {
     vs_frame_header header;
     if (!is_frame(r, data + at, size - at, &header)) {
       at++;
       continue;
     }
-    if (header.sequence < lowest) {
-      lowest = header.sequence;
-      oldest = at;
-    }
+    VS_TRY(add_piece(r, order, at, header.sequence));
     at += header.size;
   }
-  return oldest;
+  VS_ASSERT(order->count == 0 || r->pieces.data[0].in_file == 0);
+  for (size_t i = 0; i < r->pieces.count; i++) {
+    const uint64_t end = i + 1 < r->pieces.count ? r->pieces.data[i + 1].in_file : size;
+    r->pieces.data[i].bytes = end - r->pieces.data[i].in_file;
+  }
+  return VS_OK;
 }
 
-/* A file that does not begin with frame 0 may be a ring. Then the whole file is read into the window, and rotated so
- * that the oldest frame comes first. */
-static vs_status rotate(reading *r) {
+/* Moves the bytes, and then the pieces, as `order` has them. */
+static vs_status put_in_order(reading *r, uint8_t *data, size_t size, const sort_pairs *order) {
+  piece_list moved = {.count = 0};
+  uint8_t *copy = vs_host_alloc(r->host, size);
+  if (copy == NULL) return VS_NO_MEMORY;
+  const vs_status status = vs_vec_reserve(r->host, &moved, order->count);
+  uint64_t at = 0;
+  for (size_t i = 0; i < order->count && status == VS_OK; i++) {
+    piece p = r->pieces.data[order->data[i].value];
+    memcpy(copy + at, data + p.in_file, (size_t)p.bytes);
+    p.in_input = at;
+    at += p.bytes;
+    moved.data[moved.count++] = p;
+  }
+  VS_ASSERT(status != VS_OK || at == size);
+  if (status == VS_OK) memcpy(data, copy, size);
+  vs_host_free(r->host, copy, size);
+  vs_vec_free(r->host, &r->pieces);
+  r->pieces = moved;
+  return status;
+}
+
+static bool are_in_order(const sort_pairs *pieces) {
+  for (size_t i = 1; i < pieces->count; i++)
+    if (pieces->data[i].key < pieces->data[i - 1].key) return false;
+  return true;
+}
+
+static vs_status arrange(reading *r, uint8_t *data, size_t size) {
+  sort_pairs order = {.count = 0};
+  vs_status status = cut(r, data, size, &order);
+  const bool is_ring = status == VS_OK && !are_in_order(&order);
+  if (is_ring) status = vs_sort_pairs(r->host, order.data, order.count);
+  if (is_ring && status == VS_OK) status = put_in_order(r, data, size, &order);
+  else vs_vec_free(r->host, &r->pieces);
+  vs_vec_free(r->host, &order);
+  return status;
+}
+
+/* A file that does not begin with frame 0 may be a ring. Then the whole file is read into the window, and its frames are put in the
+ * order of their numbers. */
+static vs_status arrange_ring(reading *r) {
   vs_input *input = r->input;
   vs_frame_header header;
   size_t have;
@@ -300,20 +354,11 @@ static vs_status rotate(reading *r) {
   VS_TRY(peek(r, VS_FRAME_HEADER + (size_t)header.stored, &have));
   if (!is_frame(r, input->data + input->pos, have, &header)) return VS_OK;
   VS_TRY(peek(r, SIZE_MAX / 4, &have));
-  uint8_t *data = input->data + input->pos;
-  const size_t oldest = find_oldest(r, data, have);
-  if (oldest == 0) return VS_OK;
-  reverse(data, data + oldest);
-  reverse(data + oldest, data + have);
-  reverse(data, data + have);
-  VS_ASSERT(oldest < have);
-  r->rotated = oldest;
-  r->total = have;
-  return VS_OK;
+  return arrange(r, input->data + input->pos, have);
 }
 
 static vs_status read_all(reading *r) {
-  VS_TRY(rotate(r));
+  VS_TRY(arrange_ring(r));
   VS_TRY(read_frames(r));
   account_end(r);
   r->report->bytes = vs_input_offset(r->input);
@@ -334,6 +379,7 @@ vs_status vs_trace_read_frames(const vs_host *host, vs_input *input, const vs_tr
   VS_TRY(vs_decoder_init(&r.decoder, host, visitor, report));
   const vs_status status = read_all(&r);
   vs_decoder_deinit(&r.decoder);
+  vs_vec_free(host, &r.pieces);
   vs_host_free(host, r.plain, r.plain_capacity);
   return status;
 }

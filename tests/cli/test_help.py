@@ -96,7 +96,7 @@ def test_help_keeps_to_the_width(vramscope, width):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_listed_option_is_accepted(build, vramscope, call, folder, recording, command):
-    samples = {"N": "3", "N|N,N": "3", "GPU,GPU": "L4,T4", "N|host": "0", "FILE": "out.txt", "TEXT": "forward", "GPU": "L4", "SIZE": "500MiB", "SETTINGS": "expandable_segments:True", "SETTINGS...": "expandable_segments:True", "GPU...": "24GiB",
+    samples = {"N": "3", "N|N,N": "3", "GPU,GPU": "L4,T4", "N|host": "0", "FILE": "out.txt", "TEXT": "forward", "GPU": "L4", "SIZE": "500MiB", "SIZE|TIME": "5min", "SETTINGS": "expandable_segments:True", "SETTINGS...": "expandable_segments:True", "GPU...": "24GiB",
                "FILTER...": "forward", "FILTER=FACTOR...": "forward=0.5", "FUNCTION...": "forward",
                "FIELDS": "gpu_name", "LIST": "0", "FORMAT": "csv", "[N]": "3", "SECONDS": "0.5", "MOMENT[,MOMENT]": "peak,end", "NAME=FIRST..LAST": "batch=1..2", "PERCENT%|SIZE": "2%"}
     operands = {"export": ["snapshot.pickle", "json"], "help": [], "dryrun": ["--", "true"], "run": ["--", "true"], "demo": [], "smi": [], "top": [],

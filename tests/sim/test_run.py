@@ -272,6 +272,17 @@ def test_a_file_that_keeps_the_newest_part(tmp_path, end):
         assert f"recorded.py:{line}" in owners  # long before the first event of the file
 
 
+def test_a_file_that_keeps_a_time(tmp_path):
+    """Its events are the newest, and the state of memory before them leads to that of the allocator."""
+    done = run(tmp_path, "-o", "run.vram", "--ring", "1s", "--gpu", "24GiB", arguments=["--storm", "250000"])
+    assert done.code == 0, done.err
+    device = report_of(tmp_path / "run.vram")
+    recording = ask(tmp_path / "run.vram", "report")["file"]["recording"]
+    assert recording["earlier_frames"] > 0 and recording["lost_events"] == recording["lost_frames"] == 0
+    assert "ring_wrapped" in kinds(device) and totals(device) == totals_of_pytorch(done)
+    assert not [finding for finding in device["trust"]["findings"] if finding["severity"] == "contradiction"]
+
+
 def test_only_out_of_memory_errors_are_kept(tmp_path):
     """What led to the last one, also of those that are handled; nothing else is left."""
     done = run(tmp_path, "--on-oom", "oom.vram", "--gpu", "4GiB", arguments=["--end", "oom"])
@@ -290,8 +301,9 @@ def test_only_out_of_memory_errors_are_kept(tmp_path):
     assert done.code == 0 and "nothing was kept: no request of PyTorch's CUDA allocator failed" in done.err
     done = run(tmp_path, "--on-oom", "oom.vram", "-o", "run.vram")
     assert done.code == 2 and "--on-oom names the file itself" in done.err
-    done = run(tmp_path, "--ring", "1MiB")
-    assert done.code == 2 and "--ring takes at least 16MiB" in done.err
+    for ring, why in (("1MiB", "at least 16MiB"), ("0s", "at least 1s"), ("5 minutes", "a size such as 200MB or a time such as 5min")):
+        done = run(tmp_path, "--ring", ring)
+        assert done.code == 2 and f"--ring takes {why}" in done.err
     assert os.listdir(tmp_path) == ["exported.pickle"]
 
 

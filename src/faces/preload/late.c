@@ -68,12 +68,14 @@ static vs_status begin(const vs_recording_wish *wish, vs_error *error) {
   return status;
 }
 
-int vramscope_record_begin(const char *path, int options, uint64_t most_bytes, char *sentence, size_t size) {
+int vramscope_record_begin(const char *path, int options, uint64_t most, char *sentence, size_t size) {
+  const bool is_time = (options & VRAMSCOPE_RECORD_TIME) != 0;
   vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
   const vs_recording_wish wish = {.path = path,
                                   .may_replace = (options & VRAMSCOPE_RECORD_REPLACE) != 0,
                                   .is_on_oom = (options & VRAMSCOPE_RECORD_ON_OOM) != 0,
-                                  .most_bytes = most_bytes};
+                                  .most_bytes = is_time ? 0 : most,
+                                  .most_ns = is_time ? most * 1000000000 : 0};
   return answer(begin(&wish, &error), &error, sentence, size);
 }
 

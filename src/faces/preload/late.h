@@ -11,12 +11,13 @@
 #include "faces/preload/pytorch.h"
 
 /* Begins a recording in `path`, and leads PyTorch's calls here. Nothing is written before `ready`. NULL: as the environment wants it.
- * `most_bytes`: of the file, which has the newest events then; 0: all of them. */
+ * `most`: bytes of the file, which has the newest events then; with VRAMSCOPE_RECORD_TIME seconds; 0: all of them. */
 enum {
   VRAMSCOPE_RECORD_REPLACE = 1, /* an existing file */
   VRAMSCOPE_RECORD_ON_OOM = 2,  /* keep it only if a request fails, up to that */
+  VRAMSCOPE_RECORD_TIME = 4,    /* `most` is a number of seconds */
 };
-VS_PRELOAD_API int vramscope_record_begin(const char *path, int options, uint64_t most_bytes, char *sentence,
+VS_PRELOAD_API int vramscope_record_begin(const char *path, int options, uint64_t most, char *sentence,
                                           size_t size);
 
 /* What was allocated before. `stream` is a handle, sizes are bytes. */

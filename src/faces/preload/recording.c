@@ -11,12 +11,13 @@
 enum { PATH = VS_PRELOAD_PATH };
 
 #define ON_OOM_BYTES (UINT64_C(256) << 20)
+#define SECOND       UINT64_C(1000000000)
 
 /* The program may change its environment, and its folder: so the paths are kept, and are absolute. Guarded by `lock`, but for `is_wanted`. */
 static struct {
   char path[PATH], list[PATH];
   bool has_pid_always, is_quiet, has_python_only;
-  uint64_t most_bytes; /* of the file, which keeps the newest events; 0: all */
+  uint64_t most_bytes, most_ns; /* of the file, which keeps the newest events; 0: all */
 } wanted;
 static _Atomic bool is_wanted, is_on_oom;
 static bool (*checkpoint)(void *ctx, vs_recorder *recorder); /* constant once the library is loaded */
@@ -51,15 +52,21 @@ static void keep_path(char path[PATH], const char *value) {
   vs_format(path, PATH, "%s%s%s", folder, folder[0] == 0 ? "" : "/", value);
 }
 
-/* A number of bytes; anything else is as if it were not set. */
-static uint64_t bytes_of(const char *value) {
-  uint64_t bytes = 0;
-  return value != NULL && vs_parse_u64(vs_str_from(value), &bytes) ? bytes : 0;
+static void set_bounds(bool keeps_only_oom, uint64_t most_bytes, uint64_t most_ns) {
+  const bool is_bounded = most_bytes != 0 || most_ns != 0;
+  is_on_oom = keeps_only_oom;
+  wanted.most_bytes = keeps_only_oom && !is_bounded ? ON_OOM_BYTES : most_bytes;
+  wanted.most_ns = most_ns;
 }
 
-static void set_bounds(bool keeps_only_oom, uint64_t most_bytes) {
-  is_on_oom = keeps_only_oom;
-  wanted.most_bytes = most_bytes == 0 && keeps_only_oom ? ON_OOM_BYTES : most_bytes;
+/* A number of bytes, or of seconds; anything else is as if it were not set. */
+static void read_bounds(bool keeps_only_oom, const char *value) {
+  vs_str text = vs_str_from(value == NULL ? "" : value);
+  const bool is_time = text.size != 0 && text.data[text.size - 1] == 's';
+  uint64_t number = 0;
+  text.size -= is_time;
+  if (!vs_parse_u64(text, &number) || (is_time && number > UINT64_MAX / SECOND)) number = 0;
+  set_bounds(keeps_only_oom, is_time ? 0 : number, is_time ? number * SECOND : 0);
 }
 
 void vs_recording_prepare(bool is_early, bool (*put_state)(void *ctx, vs_recorder *recorder)) {
@@ -67,7 +74,7 @@ void vs_recording_prepare(bool is_early, bool (*put_state)(void *ctx, vs_recorde
   keep_path(wanted.path, getenv("VRAMSCOPE_RECORD"));
   keep_path(wanted.list, getenv("VRAMSCOPE_RECORD_LIST"));
   wanted.has_pid_always = getenv("VRAMSCOPE_RECORD_EACH") != NULL;
-  set_bounds(getenv("VRAMSCOPE_RECORD_ON_OOM") != NULL, bytes_of(getenv("VRAMSCOPE_RECORD_RING")));
+  read_bounds(getenv("VRAMSCOPE_RECORD_ON_OOM") != NULL, getenv("VRAMSCOPE_RECORD_RING"));
   const char *stacks = getenv("VRAMSCOPE_RECORD_STACKS");
   wanted.is_quiet = getenv("VRAMSCOPE_RECORD_QUIET") != NULL;
   wanted.has_python_only = stacks != NULL && strcmp(stacks, "python") == 0;
@@ -117,6 +124,7 @@ static vs_status open_at(vs_recorder **recorder, const char *path, bool may_repl
                                      .say = say,
                                      .checkpoint = checkpoint,
                                      .max_bytes = wanted.most_bytes,
+                                     .max_ns = wanted.most_ns,
                                      .has_no_pools = true,
                                      .has_no_completions = true};
   return vs_record_open(vs_host_default(), &options, recorder, error);
@@ -205,7 +213,7 @@ static vs_status begin(const vs_recording_wish *wish, vs_error *error) {
   if (wish->path != NULL) {
     keep_path(wanted.path, wish->path);
     wanted.has_pid_always = wanted.is_quiet = wanted.has_python_only = false;
-    set_bounds(wish->is_on_oom, wish->most_bytes);
+    set_bounds(wish->is_on_oom, wish->most_bytes, wish->most_ns);
   }
   atomic_fetch_add(&begun, 1);
   is_wanted = true;

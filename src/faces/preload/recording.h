@@ -7,7 +7,7 @@
  *   VRAMSCOPE_RECORD       the path for the first process that records; where a file is there already, the next ones take NAME.PID.vram for
  *                          NAME.vram (NAME.PID for other names), then NAME.PID.2.vram ...; without it nothing is recorded
  *   VRAMSCOPE_RECORD_EACH  set: all take such a name
- *   VRAMSCOPE_RECORD_RING  the most bytes of a file, which has the newest events then; 0, or not set: all
+ *   VRAMSCOPE_RECORD_RING  the most bytes of a file, which has the newest events then; "300s": those of so many seconds; 0, or not set: all
  *   VRAMSCOPE_RECORD_ON_OOM  set: a recording is kept only if a request fails, up to that
  *   VRAMSCOPE_RECORD_LIST  a file to which each process appends a line: "PID\tPATH" for a recording, "PID\t\tSENTENCE" for what it says to
  *                          its user
@@ -58,7 +58,7 @@ typedef struct vs_recording_wish {
   bool may_replace; /* an existing file at `path` */
   bool
       is_on_oom; /* it is kept only if a request fails; `path` is its name then, or the next one that is free */
-  uint64_t most_bytes; /* of the file; 0: all */
+  uint64_t most_bytes, most_ns; /* of the file, which has the newest events then; at most one is not 0 */
 } vs_recording_wish;
 VS_MUST_CHECK vs_status vs_recording_begin(const vs_recording_wish *wish, vs_error *error);
 
