@@ -108,6 +108,7 @@ static const vs_mapping *mapping_of(const measure *m, const place *at) {
 /* ---- the size of a block --------------------------------------------------------------------------------- */
 
 static uint64_t rounded(const measure *m, uint64_t size) {
+  if (vs_format_is_account(m->snapshot->format)) return size; /* it has the sizes of the blocks */
   return size > UINT64_C(1) << 62 ? size : vs_alloc_settings_round(&m->settings, size);
 }
 
@@ -339,6 +340,7 @@ static void finish(measure *m) {
   VS_ASSERT(out->peak >= out->end && out->peak >= out->baseline);
   if (m->lifetimes->closing.at_request || m->lifetimes->closing.only_completion || out->baseline < 0)
     out->is_exact = false;
+  if (vs_format_is_account(m->snapshot->format)) out->is_exact = true; /* the sizes are those of the file */
 }
 
 static vs_status measure_range(const vs_host *host, const vs_lifetimes *lifetimes,

@@ -24,6 +24,10 @@ static effects effects_of(vs_closing closing) {
   e.sign[VS_EVENT_ALLOC][VS_CURVE_HELD] = 1;
   e.sign[closing.at_request ? VS_EVENT_FREE_REQUESTED : VS_EVENT_FREE_COMPLETED][VS_CURVE_REQUESTED] = -1;
   e.sign[closing.only_completion ? VS_EVENT_FREE_COMPLETED : VS_EVENT_FREE_REQUESTED][VS_CURVE_HELD] = -1;
+  if (closing.lacks_segments) { /* each block counts as a segment of its own */
+    e.sign[VS_EVENT_ALLOC][VS_CURVE_RESERVED] = 1;
+    e.sign[VS_EVENT_FREE_REQUESTED][VS_CURVE_RESERVED] = -1;
+  }
   e.sign[VS_EVENT_SEGMENT_ALLOC][VS_CURVE_RESERVED] = 1;
   e.sign[VS_EVENT_SEGMENT_MAP][VS_CURVE_RESERVED] = 1;
   e.sign[VS_EVENT_SEGMENT_FREE][VS_CURVE_RESERVED] = -1;

@@ -213,6 +213,7 @@ static uint32_t freed_by(const vs_lifetimes *lifetimes, const vs_lifetime *row) 
 static bool frees_tell_alloc(const vs_lifetimes *lifetimes) {
   const vs_slice *slice = lifetimes->slice;
   const vs_events *events = &slice->snapshot->events;
+  if (vs_format_is_account(slice->snapshot->format)) return false;
   for (size_t i = 0; i < lifetimes->rows.count; i++) {
     const vs_lifetime *row = &lifetimes->rows.data[i];
     const uint32_t freed = freed_by(lifetimes, row);

@@ -43,8 +43,8 @@ typedef struct vs_lifetimes {
   const vs_slice *slice;
   vs_closing closing;
   /* Whether a free has the stack of its allocation, as PyTorch records it unless context="all". It is false as soon
-   * as one allocation has different stacks at its alloc and its free: then stacks of frees are those of the freeing
-   * code. */
+   * as one allocation has different stacks at its alloc and its free, or in the account of another program: then stacks
+   * of frees are those of the freeing code. */
   bool frees_tell_alloc;
   VS_VEC(vs_lifetime) rows;
   VS_VEC(uint32_t) places;       /* by row: index of its address in `addresses` */

@@ -98,6 +98,15 @@ static vs_segment_kind kind_of_event(vs_event_kind kind, uint64_t size) {
   return vs_segment_kind_by_size(size);
 }
 
+/* What an event means for ranges. Where the file has no segments (VS_LACKS_SEGMENTS), each block counts as a range of its own. */
+static vs_event_kind range_kind(const vs_slice *slice, uint32_t event) {
+  const vs_event_kind kind = vs_events_kind(&slice->snapshot->events, vs_slice_row(slice, event));
+  if ((slice->snapshot->lacks & VS_LACKS_SEGMENTS) == 0) return kind;
+  return kind == VS_EVENT_ALLOC            ? VS_EVENT_SEGMENT_ALLOC
+         : kind == VS_EVENT_FREE_REQUESTED ? VS_EVENT_SEGMENT_FREE
+                                           : kind;
+}
+
 static bool is_get(vs_event_kind kind) {
   return kind == VS_EVENT_SEGMENT_ALLOC || kind == VS_EVENT_SEGMENT_MAP;
 }
@@ -126,9 +135,8 @@ static vs_status undo(replay *r, uint32_t event, vs_event_kind kind) {
 }
 
 static vs_status replay_trace(replay *r) {
-  const vs_events *events = &r->slice->snapshot->events;
   for (uint32_t event = r->slice->event_count; event-- > 0;) {
-    const vs_event_kind kind = vs_events_kind(events, vs_slice_row(r->slice, event));
+    const vs_event_kind kind = range_kind(r->slice, event);
     if (is_get(kind) || is_give(kind)) VS_TRY(undo(r, event, kind));
   }
   for (vs_ordmap_pos pos = vs_ordmap_begin(); !vs_ordmap_at_end(&r->by_address, pos);

@@ -93,7 +93,8 @@ vs_closing vs_slice_closing(const vs_slice *slice) {
     requested |= kind == VS_EVENT_FREE_REQUESTED;
     completed |= kind == VS_EVENT_FREE_COMPLETED;
   }
-  vs_closing closing = {.at_request = requested && !completed};
+  vs_closing closing = {.at_request = requested && !completed,
+                        .lacks_segments = (slice->snapshot->lacks & VS_LACKS_SEGMENTS) != 0};
   for (uint32_t event = 0; event < slice->event_count && completed && !requested; event++)
     requested =
         vs_events_kind(&slice->snapshot->events, vs_slice_row(slice, event)) == VS_EVENT_FREE_REQUESTED;

@@ -57,10 +57,11 @@ vs_moment vs_slice_moment_at(const vs_slice *slice, int64_t time_us);
 int64_t vs_slice_time(const vs_slice *slice, vs_moment moment);
 
 /* How a trace records the end of a block. PyTorch can be configured to leave actions out (skip_actions). At most one
- * of the two is true. */
+ * of the first two is true. */
 typedef struct vs_closing {
   bool at_request;      /* frees, but no free_completed at all: a block ends with its free_requested */
   bool only_completion; /* free_completed, but no free_requested: when the program freed it is unknown */
+  bool lacks_segments;  /* the file says nothing of segments (VS_LACKS_SEGMENTS) */
 } vs_closing;
 vs_closing vs_slice_closing(const vs_slice *slice);
 

@@ -168,6 +168,15 @@ static void check_recorder(const vs_snapshot *s, vs_trust *out) {
       }
 }
 
+/* What the account of another program does not say. */
+static void check_account(const vs_snapshot *s, vs_trust *out) {
+  found(out, VS_FINDING_NO_SEGMENTS, (s->lacks & VS_LACKS_SEGMENTS) != 0, -1);
+  found(out, VS_FINDING_BLOCK_SIZES, (s->lacks & VS_LACKS_REQUESTED) != 0, -1);
+  found(out, VS_FINDING_NO_STREAMS, (s->lacks & VS_LACKS_STREAMS) != 0, -1);
+  found(out, VS_FINDING_NO_STACKS, (s->lacks & VS_LACKS_STACKS) != 0, -1);
+  found(out, VS_FINDING_LEFT_OUT, s->left_out, -1);
+}
+
 static void check_mark(const vs_slice *slice, vs_trust *out) {
   const vs_whatif_mark mark = vs_whatif_mark_of(slice->snapshot);
   found(out, VS_FINDING_WHATIF, mark.is_there, -1);
@@ -275,6 +284,7 @@ vs_status vs_trust_build(const vs_host *host, const vs_lifetimes *lifetimes, con
   check_recording(slice, out);
   check_exported(slice, out);
   check_recorder(slice->snapshot, out);
+  check_account(slice->snapshot, out);
   check_mark(slice, out);
   found(out, VS_FINDING_UNKNOWN_KEYS, slice->snapshot->unknown_key_count, -1);
   if (slice->event_count == 0) {

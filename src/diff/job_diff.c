@@ -157,11 +157,12 @@ static void put_delta(vs_jsonw *json, const char *key, const uint64_t figures[2]
 
 static void take_figures(vs_rank_pair *pair, const vs_comparison *c) {
   uint64_t more, less;
-  pair->was_compared = pair->is_complete = true;
+  pair->was_compared = pair->is_complete = pair->knows_reserved = true;
   for (size_t side = 0; side < 2; side++) {
     const vs_json json = c->sides[side].json;
     pair->allocated[side] = vs_reply_u64(json, "peak_allocated_bytes");
     pair->reserved[side] = vs_reply_u64(json, "peak_reserved_bytes");
+    pair->knows_reserved = pair->knows_reserved && vs_reply_knows(json, "peak_reserved_bytes");
     pair->ooms[side] = vs_reply_u64(json, "ooms");
     pair->is_complete = pair->is_complete && vs_reply_bool(json, "complete");
   }
@@ -183,7 +184,8 @@ static void put_pair(vs_job_diff *job, const vs_rank_pair *pair, const vs_compar
   vs_comparison_put_side(json, &c->sides[0], "a");
   vs_comparison_put_side(json, &c->sides[1], "b");
   put_delta(json, "peak_allocated_delta_bytes", pair->allocated);
-  put_delta(json, "peak_reserved_delta_bytes", pair->reserved);
+  if (pair->knows_reserved) put_delta(json, "peak_reserved_delta_bytes", pair->reserved);
+  else vs_jsonw_member_null(json, "peak_reserved_delta_bytes");
   put_delta(json, "delta_bytes", bytes);
   vs_jsonw_member_u64(json, "differing_bytes", pair->differing);
   vs_jsonw_member_u64(json, "changed_rows", changed_rows(c));

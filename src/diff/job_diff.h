@@ -29,8 +29,9 @@ typedef struct vs_rank_pair {
   bool was_compared; /* otherwise a file could not be read, and the rest has no meaning */
   uint32_t group;    /* in groups: the pairs that changed alike */
   uint64_t allocated[2], reserved[2], ooms[2];
-  uint64_t differing; /* the changes of all rows, without their signs */
-  bool is_complete;   /* on both sides */
+  bool knows_reserved; /* of both sides */
+  uint64_t differing;  /* the changes of all rows, without their signs */
+  bool is_complete;    /* on both sides */
 } vs_rank_pair;
 
 typedef struct vs_rank_group {

@@ -186,12 +186,21 @@ static void put_highest(writing *w, bool is_reserved) {
   }
 }
 
+/* Whether every pair that was compared has both peaks. */
+static bool know_reserved(const vs_job_diff *job) {
+  for (size_t i = 0; i < job->list.count; i++)
+    if (job->list.data[i].was_compared && !job->list.data[i].knows_reserved) return false;
+  return true;
+}
+
 static void put_peaks(writing *w) {
   if (compared(w->job) == 0) return;
   vs_text_cstr(&w->text, "allocated ");
   put_highest(w, false);
-  vs_text_cstr(&w->text, "; reserved ");
-  put_highest(w, true);
+  if (know_reserved(w->job)) {
+    vs_text_cstr(&w->text, "; reserved ");
+    put_highest(w, true);
+  }
   end_line(w, "peaks", "Highest peaks", "plain");
 }
 

@@ -83,6 +83,7 @@ vs_status vs_job_ranks_add(vs_job_ranks *ranks, vs_str name, vs_json inventory) 
                       .allocated = vs_reply_u64(inventory, "peak_allocated_bytes"),
                       .requested = vs_reply_u64(inventory, "peak_requested_bytes"),
                       .reserved = vs_reply_u64(inventory, "peak_reserved_bytes"),
+                      .knows_reserved = vs_reply_knows(inventory, "peak_reserved_bytes"),
                       .ooms = vs_reply_u64(inventory, "ooms"),
                       .is_complete = vs_reply_bool(inventory, "complete")};
   VS_TRY(shape_of(ranks, inventory, &rank.shape));
@@ -179,7 +180,8 @@ void vs_job_ranks_put_figures(vs_jsonw *json, const vs_job_ranks *ranks, uint32_
   else vs_jsonw_member_i64(json, "device", of->device);
   vs_jsonw_member_u64(json, "peak_allocated_bytes", of->allocated);
   vs_jsonw_member_u64(json, "peak_requested_bytes", of->requested);
-  vs_jsonw_member_u64(json, "peak_reserved_bytes", of->reserved);
+  if (of->knows_reserved) vs_jsonw_member_u64(json, "peak_reserved_bytes", of->reserved);
+  else vs_jsonw_member_null(json, "peak_reserved_bytes");
   vs_jsonw_member_bool(json, "complete", of->is_complete);
   vs_jsonw_member_i64(json, "delta_bytes", vs_job_change(ranks->list.data[median].allocated, of->allocated));
 }

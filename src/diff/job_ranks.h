@@ -33,6 +33,7 @@ typedef struct vs_job_rank {
   uint64_t number; /* the number of the rank by its name (rank_names.h) */
   bool has_number;
   bool is_complete;
+  bool knows_reserved; /* else `reserved` is 0 */
 } vs_job_rank;
 
 typedef struct vs_job_ranks {

@@ -132,6 +132,12 @@ static bool is_of(vs_json inventory, const int64_t *device) {
   return device == NULL || vs_json_i64(vs_reply_at(inventory, "device"), -1) == *device;
 }
 
+/* What makes a GPU the busiest; files without segments say only what was allocated. */
+static uint64_t peak_of(vs_json inventory) {
+  return vs_reply_u64(inventory, vs_reply_knows(inventory, "peak_reserved_bytes") ? "peak_reserved_bytes"
+                                                                                  : "peak_allocated_bytes");
+}
+
 vs_json vs_inventory_in(vs_json document, const int64_t *device) {
   const vs_json list = vs_reply_at(document, "inventories");
   vs_json found = vs_json_at(list, vs_json_count(list)); /* absent */
@@ -139,9 +145,7 @@ vs_json vs_inventory_in(vs_json document, const int64_t *device) {
   for (size_t i = 0; i < vs_json_count(list); i++) {
     const vs_json next = vs_json_at(list, i);
     if (!is_of(next, device)) continue;
-    if (vs_json_is_absent(found) ||
-        vs_reply_u64(next, "peak_reserved_bytes") > vs_reply_u64(found, "peak_reserved_bytes"))
-      found = next;
+    if (vs_json_is_absent(found) || peak_of(next) > peak_of(found)) found = next;
   }
   return found;
 }

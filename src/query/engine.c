@@ -144,13 +144,15 @@ typedef struct named_source {
 static vs_status load(vs_engine *engine, vs_reader reader, const named_source *source,
                       const vs_load_options *options, vs_error *error) {
   counter count = {.reader = reader};
+  const vs_account_handlers *accounts = engine->handlers->accounts;
   const vs_reader counted = {.ctx = &count, .read = count_read};
   const vs_read_options read_options = {.progress = options->progress,
                                         .progress_ctx = options->progress_ctx,
                                         .inflate = options->inflate,
                                         .inflate_ctx = options->inflate_ctx,
                                         .name = options->name,
-                                        .name_ctx = options->name_ctx};
+                                        .name_ctx = options->name_ctx,
+                                        .accounts = accounts == NULL ? NULL : accounts->readers};
   vs_snapshot *snapshot;
   VS_TRY(vs_snapshot_read(engine->host, counted, &read_options, &snapshot, error));
   VS_TRY(take_snapshot(engine, snapshot));
@@ -251,6 +253,8 @@ static vs_status answer(vs_call *call) {
   if (method->needs == VS_NEEDS_FILE) {
     if (call->engine->snapshot == NULL)
       return vs_fail(call->error, VS_NOT_FOUND, VS_NO_OFFSET, "no file is loaded");
+    if (vs_format_is_account(call->engine->snapshot->format))
+      VS_TRY(call->engine->handlers->accounts->check(call));
     VS_TRY(choose_device(call));
   }
   const bool is_whole = method->reply == VS_REPLY_WHOLE || method->reply == VS_REPLY_COLUMNS;

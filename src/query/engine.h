@@ -9,16 +9,29 @@
 #include "device/sim/profile.h"
 #include "query/columns.h"
 #include "query/device_cache.h"
+#include "snapshot/reader.h"
 #include <vramscope/query.h>
 
 typedef struct vs_call vs_call;
 typedef vs_status (*vs_handler)(vs_call *call);
+
+/* What an engine does with the accounts of other programs (snapshot/accounts.h). */
+typedef struct vs_account_handlers {
+  const vs_account_readers *readers;
+  /* Refuses a request that the account cannot answer, with a sentence in call->error. */
+  vs_status (*check)(const vs_call *call);
+  const char *(*name)(vs_file_format format);  /* "kineto" */
+  const char *(*title)(vs_file_format format); /* "PyTorch profiler trace" */
+} vs_account_handlers;
+
+extern const vs_account_handlers vs_account_handlers_of_all;
 
 /* What an engine can do. */
 typedef struct vs_handler_table {
   vs_handler methods[VS_METHOD_COUNT]; /* NULL: this engine does not have it */
   /* vs_sim_gpu_parse; NULL: requests of this engine name no GPUs */
   vs_status (*read_gpu)(vs_str text, vs_sim_gpu *out, vs_error *error);
+  const vs_account_handlers *accounts; /* NULL: this engine reads no accounts of other programs */
 } vs_handler_table;
 
 struct vs_engine {

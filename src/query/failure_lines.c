@@ -38,7 +38,8 @@ static void say_oom_state(vs_lines *lines, const vs_oom *oom) {
     vs_line_put(lines, "%B requested, %B reserved", vs_told_bytes(oom->requested),
                 vs_told_bytes(oom->reserved));
   } else {
-    vs_line_put(lines, "%s%B allocated, %s%B cached", about, oom->active, about, oom->cached);
+    vs_line_put(lines, "%s%B allocated", about, oom->active);
+    if (vs_reply_knows_segments(lines->call)) vs_line_put(lines, ", %s%B cached", about, oom->cached);
     say_usable(lines, oom, about);
   }
   if (oom->is_free_known) vs_line_put(lines, ", %B free on the GPU", oom->device_free);

@@ -83,7 +83,7 @@ static vs_status write_event(writer *w, const vs_slice *slice, uint32_t event) {
   vs_reply_string(call, "compile_context", vs_events_compile_context(events, row));
   vs_reply_string(call, "user_metadata", vs_events_user_metadata(events, row));
   vs_jsonw_member_i64(json, "requested_after_bytes", vs_curve_reader_at(&w->requested, event));
-  vs_jsonw_member_i64(json, "reserved_after_bytes", vs_curve_reader_at(&w->reserved, event));
+  vs_reply_reserved(call, "reserved_after_bytes", vs_curve_reader_at(&w->reserved, event));
   if (call->request->folded)
     vs_jsonw_member_bool(json, "folded", event + 1 < slice->event_count && vs_is_folded(slice, event + 1));
   write_owners(call, kind, vs_events_stack(events, row), items, item);

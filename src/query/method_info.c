@@ -34,10 +34,10 @@ static vs_status write_device(const vs_call *call, vs_device_cache *device) {
   vs_jsonw_object_begin(json);
   vs_reply_device(call, device);
   vs_jsonw_member_u64(json, "events", slice->event_count);
-  vs_jsonw_member_u64(json, "segments", slice->segment_count);
+  vs_reply_cached(call, "segments", slice->segment_count);
   vs_jsonw_member_u64(json, "blocks", blocks);
-  vs_jsonw_member_u64(json, "reserved_bytes", device->reserved);
-  vs_jsonw_member_i64(json, "peak_reserved_bytes", vs_cached_curves(device)->curve[VS_CURVE_RESERVED].peak);
+  vs_reply_cached(call, "reserved_bytes", device->reserved);
+  vs_reply_reserved(call, "peak_reserved_bytes", vs_cached_curves(device)->curve[VS_CURVE_RESERVED].peak);
   vs_jsonw_member_u64(json, "ooms", vs_cached_failures(device)->count);
   vs_reply_time(json, "first_time_us", times->first_us);
   vs_reply_time(json, "last_time_us", times->last_us);

@@ -14,7 +14,8 @@ static void write_peaks(const vs_call *call, const vs_curves *curves) {
   const vs_curve *requested = &curves->curve[VS_CURVE_REQUESTED],
                  *reserved = &curves->curve[VS_CURVE_RESERVED];
   write_moment(call, "peak", requested->peak_at, requested->peak);
-  write_moment(call, "peak_reserved", reserved->peak_at, reserved->peak);
+  if (vs_reply_knows_segments(call)) write_moment(call, "peak_reserved", reserved->peak_at, reserved->peak);
+  else vs_jsonw_member_null(call->json, "peak_reserved");
   write_moment(call, "end", vs_slice_end(call->device->slice), requested->end);
 }
 
@@ -26,7 +27,7 @@ static void write_rise(const vs_call *call, const vs_rise *rise) {
   vs_jsonw_object_end(call->json);
 }
 
-/* The request that failed, and what the process had reserved and could reserve then. */
+/* The request that failed, and what the process had reserved and could reserve then; without segments what it had allocated. */
 static void write_failure(const vs_call *call, uint32_t event, vs_curve_reader *reserved) {
   const vs_slice *slice = call->device->slice;
   const int64_t bytes = vs_curve_reader_at(reserved, event);

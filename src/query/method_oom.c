@@ -222,10 +222,11 @@ static void write_failure(vs_call *call, const vs_oom_answer *a) {
   vs_jsonw_member_str(json, "sentence", vs_str_from(vs_explain_oom(oom->verdict)));
   vs_reply_u64_or_null(json, "capacity_bytes", oom->is_free_known,
                        vs_sat_add_u64(reserved, oom->device_free));
-  vs_jsonw_member_u64(json, "reserved_bytes", reserved);
+  vs_reply_cached(call, "reserved_bytes", reserved);
   vs_reply_u64_or_null(json, "allocated_bytes", oom->is_looked_at, oom->active);
-  vs_reply_u64_or_null(json, "cached_bytes", oom->is_looked_at, oom->cached);
-  vs_reply_u64_or_null(json, "cached_usable_bytes", oom->is_looked_at, oom->cached_usable);
+  vs_reply_u64_or_null(json, "cached_bytes", oom->is_looked_at && vs_reply_knows_segments(call), oom->cached);
+  vs_reply_u64_or_null(json, "cached_usable_bytes", oom->is_looked_at && vs_reply_knows_segments(call),
+                       oom->cached_usable);
   vs_reply_u64_or_null(json, "free_bytes", oom->is_free_known, oom->device_free);
   vs_jsonw_member_bool(json, "is_exact", oom->is_exact);
   vs_reply_owners(call, &oom->owners, oom->is_looked_at);

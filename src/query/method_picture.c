@@ -19,7 +19,7 @@ static vs_status find_edges(const vs_call *call, vs_look *look) {
 /* ---- curves ---------------------------------------------------------------------------------------------------- */
 
 static void add_curve(vs_call *call, const vs_window *window, const vs_curve_index *curve,
-                      const char *high_name, const char *low_name) {
+                      const char *high_name, const char *low_name, bool is_known) {
   vs_curve_reader reader;
   double *high = vs_columns_add(&call->columns, high_name, VS_COLUMN_F64, window->columns);
   double *low = vs_columns_add(&call->columns, low_name, VS_COLUMN_F64, window->columns);
@@ -28,7 +28,7 @@ static void add_curve(vs_call *call, const vs_window *window, const vs_curve_ind
   for (uint32_t c = 0; c < window->columns; c++) {
     vs_moment first, last;
     high[c] = low[c] = no_value();
-    if (!vs_window_column(window, c, &first, &last)) continue;
+    if (!is_known || !vs_window_column(window, c, &first, &last)) continue;
     const vs_curve_extent extent = vs_curve_reader_between(&reader, first, last);
     VS_ASSERT(extent.low <= extent.high);
     high[c] = (double)extent.high;
@@ -52,9 +52,10 @@ static void add_segment_events(vs_call *call, const vs_window *window, const vs_
 static vs_status add_curves(vs_call *call, const vs_window *window, const vs_mappings *mappings) {
   const vs_curve_index *curves;
   VS_TRY(vs_cached_curve_indexes(call->engine->host, call->device, &curves));
-  add_curve(call, window, &curves[VS_CURVE_REQUESTED], "requested_high", "requested_low");
-  add_curve(call, window, &curves[VS_CURVE_HELD], "held_high", "held_low");
-  add_curve(call, window, &curves[VS_CURVE_RESERVED], "reserved_high", "reserved_low");
+  add_curve(call, window, &curves[VS_CURVE_REQUESTED], "requested_high", "requested_low", true);
+  add_curve(call, window, &curves[VS_CURVE_HELD], "held_high", "held_low", true);
+  add_curve(call, window, &curves[VS_CURVE_RESERVED], "reserved_high", "reserved_low",
+            vs_reply_knows_segments(call));
   add_segment_events(call, window, mappings);
   return VS_OK;
 }

@@ -41,7 +41,8 @@ static void write_trace(const vs_call *call, const vs_times *times, const vs_rep
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
     vs_jsonw_member_u64(json, counts[i].key, r->counts[counts[i].kind]);
   for (size_t i = 0; i < VS_CURVE_KINDS; i++)
-    vs_jsonw_member_i64(json, baselines[i], r->curves.curve[i].baseline);
+    vs_reply_i64_or_null(json, baselines[i], i != VS_CURVE_RESERVED || vs_reply_knows_segments(call),
+                         r->curves.curve[i].baseline);
   vs_reply_time(json, "first_time_us", times->first_us);
   vs_reply_time(json, "last_time_us", times->last_us);
   vs_jsonw_member_bool(json, "frees_at_request", r->curves.closing.at_request);
@@ -74,7 +75,7 @@ static void write_peak(vs_call *call, const vs_report *r) {
   vs_reply_time(json, "time_us", r->peak_time_us);
   vs_jsonw_member_u64(json, "count", r->peak_set.rows.count);
   vs_jsonw_member_u64(json, "pending_bytes", r->peak_set.pending_bytes);
-  vs_jsonw_member_i64(json, "reserved_bytes", cursor.values[VS_CURVE_RESERVED]);
+  vs_reply_reserved(call, "reserved_bytes", cursor.values[VS_CURVE_RESERVED]);
   vs_reply_array_begin(json, "owners");
   for (size_t i = 0; i < at_most(call, r->peak_by_line.list.count); i++)
     vs_reply_group_value(call, VS_BY_LINE, &r->peak_by_line.list.data[i], r->peak_by_line.bytes);
@@ -87,6 +88,10 @@ static void write_peak(vs_call *call, const vs_report *r) {
 static void write_other_peak(const vs_call *call, const vs_report *r, vs_curve_kind kind, const char *key,
                              const char *bytes) {
   const vs_curve *curve = &r->curves.curve[kind];
+  if (kind == VS_CURVE_RESERVED && !vs_reply_knows_segments(call)) {
+    vs_jsonw_member_null(call->json, key);
+    return;
+  }
   vs_reply_object_begin(call->json, key);
   vs_jsonw_member_i64(call->json, bytes, curve->peak);
   vs_jsonw_member_i64(call->json, "event", curve->peak_at);
@@ -134,6 +139,10 @@ static void write_fragmentation(vs_call *call, const vs_report *r) {
   vs_jsonw *json = call->json;
   const vs_fragmentation *f = &r->fragmentation;
   const vs_holes *holes = &f->all;
+  if (!vs_reply_knows_segments(call)) {
+    vs_jsonw_member_null(json, "fragmentation");
+    return;
+  }
   vs_reply_object_begin(json, "fragmentation");
   vs_jsonw_member_u64(json, "free_bytes", holes->free);
   vs_jsonw_member_u64(json, "pinned_bytes", holes->pinned);
@@ -151,6 +160,10 @@ static void write_fragmentation(vs_call *call, const vs_report *r) {
 }
 
 static void write_rounding(const vs_call *call, const vs_report *r) {
+  if ((call->engine->snapshot->lacks & VS_LACKS_REQUESTED) != 0) {
+    vs_jsonw_member_null(call->json, "rounding");
+    return;
+  }
   vs_reply_object_begin(call->json, "rounding");
   vs_jsonw_member_u64(call->json, "lost_bytes", r->end.all.rounding);
   vs_reply_share(call->json, "share", r->end.all.rounding, r->end.all.allocated);
@@ -231,6 +244,7 @@ static void write_growth(vs_call *call, const vs_report *r) {
 
 static void write_oom(vs_call *call, const vs_told *told, const vs_oom *oom) {
   vs_jsonw *json = call->json;
+  const bool knows_cache = oom->is_looked_at && vs_reply_knows_segments(call);
   vs_jsonw_object_begin(json);
   vs_jsonw_member_u64(json, "event", oom->event);
   vs_reply_time(json, "time_us", oom->time_us);
@@ -239,14 +253,14 @@ static void write_oom(vs_call *call, const vs_told *told, const vs_oom *oom) {
   vs_reply_u64_or_null(json, "device_free_bytes", oom->is_free_known, oom->device_free);
   vs_jsonw_member_i64(json, "live_requested_bytes", oom->requested);
   vs_jsonw_member_i64(json, "held_bytes", oom->held);
-  vs_jsonw_member_i64(json, "reserved_bytes", oom->reserved);
+  vs_reply_reserved(call, "reserved_bytes", oom->reserved);
   vs_reply_u64_or_null(json, "active_bytes", oom->is_looked_at, oom->active);
-  vs_reply_u64_or_null(json, "cached_bytes", oom->is_looked_at, oom->cached);
-  vs_reply_u64_or_null(json, "cached_usable_bytes", oom->is_looked_at, oom->cached_usable);
+  vs_reply_u64_or_null(json, "cached_bytes", knows_cache, oom->cached);
+  vs_reply_u64_or_null(json, "cached_usable_bytes", knows_cache, oom->cached_usable);
   vs_reply_u64_or_null(json, "short_bytes", oom->is_short_known, oom->short_by);
-  vs_reply_u64_or_null(json, "largest_hole_bytes", oom->is_looked_at, oom->largest_hole);
-  vs_reply_u64_or_null(json, "largest_hole_of_kind_bytes", oom->is_looked_at, oom->largest_hole_kind);
-  vs_reply_u64_or_null(json, "largest_hole_for_it_bytes", oom->is_looked_at, oom->largest_hole_area);
+  vs_reply_u64_or_null(json, "largest_hole_bytes", knows_cache, oom->largest_hole);
+  vs_reply_u64_or_null(json, "largest_hole_of_kind_bytes", knows_cache, oom->largest_hole_kind);
+  vs_reply_u64_or_null(json, "largest_hole_for_it_bytes", knows_cache, oom->largest_hole_area);
   vs_jsonw_member_str(json, "cause", vs_str_from(vs_oom_verdict_name(oom->verdict)));
   sentence(json, "sentence", vs_explain_oom(oom->verdict));
   sentence(json, "advice", vs_advice_for_oom(call->engine->snapshot, oom->verdict));

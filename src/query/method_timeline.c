@@ -84,17 +84,18 @@ static void write_axis(const vs_call *call, const vs_slice *slice, const span *s
 
 typedef enum part { PART_LAST, PART_HIGH, PART_LOW } part;
 
-static void write_column(vs_jsonw *json, const char *key, const extents *drawn, part which) {
+static void write_column(vs_jsonw *json, const char *key, const extents *drawn, part which, bool is_known) {
   vs_reply_array_begin(json, key);
   for (size_t p = 0; p < drawn->count; p++) {
     const vs_curve_extent *piece = &drawn->data[p];
-    vs_jsonw_i64(json, which == PART_LAST ? piece->last : which == PART_HIGH ? piece->high : piece->low);
+    if (!is_known) vs_jsonw_null(json);
+    else vs_jsonw_i64(json, which == PART_LAST ? piece->last : which == PART_HIGH ? piece->high : piece->low);
   }
   vs_jsonw_array_end(json);
 }
 
 static void write_curve(const vs_call *call, const char *const keys[3], const vs_curve_index *curve,
-                        const span *s, const moments *ends, extents *drawn) {
+                        const span *s, const moments *ends, extents *drawn, bool is_known) {
   vs_curve_reader reader;
   vs_moment before = s->before;
   vs_curve_reader_init(&reader, curve);
@@ -104,7 +105,7 @@ static void write_curve(const vs_call *call, const char *const keys[3], const vs
     drawn->data[drawn->count++] = vs_curve_reader_between(&reader, before, ends->data[p]);
     before = ends->data[p];
   }
-  for (size_t i = 0; i < 3; i++) write_column(call->json, keys[i], drawn, (part)i);
+  for (size_t i = 0; i < 3; i++) write_column(call->json, keys[i], drawn, (part)i, is_known);
 }
 
 static void write_timeline(const vs_call *call, const vs_device_cache *device, const span *s,
@@ -122,7 +123,8 @@ static void write_timeline(const vs_call *call, const vs_device_cache *device, c
   vs_reply_object_begin(json, "columns");
   write_axis(call, device->slice, s, ends);
   for (size_t kind = 0; kind < VS_CURVE_KINDS; kind++)
-    write_curve(call, keys[kind], &curves[kind], s, ends, drawn);
+    write_curve(call, keys[kind], &curves[kind], s, ends, drawn,
+                kind != VS_CURVE_RESERVED || vs_reply_knows_segments(call));
   vs_jsonw_object_end(json);
 }
 

@@ -121,7 +121,7 @@ declare namespace Replies {
   interface File {
     name: string;
     title: string;
-    format: "pickle" | "json" | "vram";
+    format: "pickle" | "json" | "vram" | "kineto" | "rmm" | "pprof";
     bytes: int | null;
     inflated_bytes: int;
     compressed: boolean;
@@ -134,24 +134,24 @@ declare namespace Replies {
   // ---- report, stats
 
   interface EndFigures {
-    reserved_bytes: int;
+    reserved_bytes: int | null;
     allocated_bytes: int;
     active_bytes: int;
     requested_bytes: int;
     pending_bytes: int;
-    inactive_bytes: int;
-    rounding_bytes: int;
-    segments: int;
+    inactive_bytes: int | null;
+    rounding_bytes: int | null;
+    segments: int | null;
     blocks: int;
     allocated_blocks: int;
     pending_blocks: int;
-    inactive_blocks: int;
+    inactive_blocks: int | null;
   }
 
   interface End extends EndFigures {
-    releasable_bytes: int;
-    pinned_bytes: int;
-    largest_hole_bytes: int;
+    releasable_bytes: int | null;
+    pinned_bytes: int | null;
+    largest_hole_bytes: int | null;
   }
 
   interface Trace {
@@ -167,7 +167,7 @@ declare namespace Replies {
     segment_unmaps: int;
     baseline_requested_bytes: int;
     baseline_held_bytes: int;
-    baseline_reserved_bytes: int;
+    baseline_reserved_bytes: int | null;
     first_time_us: int | null;
     last_time_us: int | null;
     frees_at_request: boolean;
@@ -223,7 +223,7 @@ declare namespace Replies {
     device_free_bytes: int | null;
     live_requested_bytes: int;
     held_bytes: int;
-    reserved_bytes: int;
+    reserved_bytes: int | null;
     active_bytes: int | null;
     cached_bytes: int | null;
     cached_usable_bytes: int | null;
@@ -267,13 +267,14 @@ declare namespace Replies {
     trace: Trace;
     peak: {
       allocated_bytes: int; allocated_is_exact: boolean; allocated_event: int;
-      requested_bytes: int; event: int; time_us: int | null; count: int; pending_bytes: int; reserved_bytes: int;
+      requested_bytes: int; event: int; time_us: int | null; count: int; pending_bytes: int;
+      reserved_bytes: int | null;
       owners: Group[]; owner_count: int; metadata: Group[]; metadata_count: int;
     };
     peak_held: { held_bytes: int; event: int; time_us: int | null };
-    peak_reserved: { reserved_bytes: int; event: int; time_us: int | null };
-    fragmentation: EndFragmentation;
-    rounding: { lost_bytes: int; share: number | null };
+    peak_reserved: { reserved_bytes: int; event: int; time_us: int | null } | null;
+    fragmentation: EndFragmentation | null;
+    rounding: { lost_bytes: int; share: number | null } | null;
     lifetimes: Lifetimes;
     steps: {
       source: "annotations" | "rounds" | "pattern"; count: int; first_event: int; last_event: int; period_us: int | null;
@@ -340,7 +341,7 @@ declare namespace Replies {
     peak_allocated_bytes: int;
     allocated_is_exact: boolean;
     peak_requested_bytes: int;
-    peak_reserved_bytes: int;
+    peak_reserved_bytes: int | null;
     ooms: int;
     complete: boolean;
     requests_hash: string | null;
@@ -351,7 +352,7 @@ declare namespace Replies {
       last_event: int;
       peak_allocated_bytes: int;
       peak_requested_bytes: int;
-      peak_reserved_bytes: int;
+      peak_reserved_bytes: int | null;
     } | null;
     bytes: int;
     count: int;
@@ -399,7 +400,7 @@ declare namespace Replies {
   }
 
   interface Block extends Stacked {
-    address: int;
+    address: int | null;
     requested_bytes: int;
     size_bytes: int | null;
     state: "active_allocated" | "active_pending_free";
@@ -439,7 +440,7 @@ declare namespace Replies {
     compile_context: string | null;
     user_metadata: string | null;
     requested_after_bytes: int;
-    reserved_after_bytes: int;
+    reserved_after_bytes: int | null;
     label: string;
     long_label: string;
     frees: string | null;
@@ -767,7 +768,7 @@ declare namespace Replies {
     segments: int;
     blocks: int;
     reserved_bytes: int;
-    peak_reserved_bytes: int;
+    peak_reserved_bytes: int | null;
     ooms: int;
     first_time_us: int | null;
     last_time_us: int | null;

@@ -22,6 +22,14 @@ void vs_reply_event(vs_jsonw *json, const char *key, uint32_t event) {
   vs_reply_u64_or_null(json, key, event != VS_NO_EVENT, event);
 }
 
+void vs_reply_reserved(const vs_call *call, const char *key, int64_t value) {
+  vs_reply_i64_or_null(call->json, key, vs_reply_knows_segments(call), value);
+}
+
+void vs_reply_cached(const vs_call *call, const char *key, uint64_t value) {
+  vs_reply_u64_or_null(call->json, key, vs_reply_knows_segments(call), value);
+}
+
 void vs_reply_share(vs_jsonw *json, const char *key, uint64_t part, uint64_t whole) {
   if (whole == 0 || part > whole) vs_jsonw_member_null(json, key);
   else vs_jsonw_member_f64(json, key, (double)part / (double)whole);
@@ -400,7 +408,9 @@ static void put_title(vs_call *call) {
   uint64_t gpus = 0;
   for (size_t i = 0; i < engine->devices.count; i++)
     gpus += engine->devices.data[i].slice->device != VS_DEVICE_HOST;
-  vs_text_cstr(text, engine->snapshot->format == VS_FORMAT_VRAM ? "recording" : "PyTorch memory snapshot");
+  const vs_file_format format = engine->snapshot->format;
+  if (vs_format_is_account(format)) vs_text_cstr(text, engine->handlers->accounts->title(format));
+  else vs_text_cstr(text, format == VS_FORMAT_VRAM ? "recording" : "PyTorch memory snapshot");
   if (vs_whatif_mark_of(engine->snapshot).is_there) vs_text_cstr(text, ", simulated by whatif");
   if (engine->bytes != VS_BYTES_UNKNOWN) {
     vs_text_cstr(text, ", ");
@@ -423,7 +433,10 @@ void vs_reply_file(vs_call *call) {
   const bool is_pickle = s->format == VS_FORMAT_PICKLE;
   vs_reply_object_begin(call->json, "file");
   vs_jsonw_member_str(call->json, "name", (vs_str){engine->name.data, engine->name.count});
-  vs_jsonw_member_str(call->json, "format", vs_str_from(formats[s->format]));
+  vs_jsonw_member_str(call->json, "format",
+                      vs_str_from(vs_format_is_account(s->format)
+                                      ? engine->handlers->accounts->name(s->format)
+                                      : formats[s->format]));
   vs_reply_u64_or_null(call->json, "bytes", engine->bytes != VS_BYTES_UNKNOWN, engine->bytes);
   vs_jsonw_member_u64(call->json, "inflated_bytes", s->bytes);
   vs_jsonw_member_bool(call->json, "compressed", engine->is_compressed);
@@ -436,27 +449,28 @@ void vs_reply_file(vs_call *call) {
 
 void vs_reply_end_sums(const vs_call *call, const vs_end_sums *sums) {
   vs_jsonw *json = call->json;
-  vs_jsonw_member_u64(json, "reserved_bytes", sums->reserved);
+  vs_reply_cached(call, "reserved_bytes", sums->reserved);
   vs_jsonw_member_u64(json, "allocated_bytes", sums->allocated);
   vs_jsonw_member_u64(json, "active_bytes", sums->active);
   vs_jsonw_member_u64(json, "requested_bytes", sums->requested);
   vs_jsonw_member_u64(json, "pending_bytes", sums->pending);
-  vs_jsonw_member_u64(json, "inactive_bytes", sums->inactive);
-  vs_jsonw_member_u64(json, "rounding_bytes", sums->rounding);
-  vs_jsonw_member_u64(json, "segments", sums->segments);
+  vs_reply_cached(call, "inactive_bytes", sums->inactive);
+  vs_reply_u64_or_null(json, "rounding_bytes", (call->engine->snapshot->lacks & VS_LACKS_REQUESTED) == 0,
+                       sums->rounding);
+  vs_reply_cached(call, "segments", sums->segments);
   vs_jsonw_member_u64(json, "blocks", sums->blocks);
   vs_jsonw_member_u64(json, "allocated_blocks", sums->allocated_blocks);
   vs_jsonw_member_u64(json, "pending_blocks", sums->pending_blocks);
-  vs_jsonw_member_u64(json, "inactive_blocks", sums->inactive_blocks);
+  vs_reply_cached(call, "inactive_blocks", sums->inactive_blocks);
 }
 
 void vs_reply_end(const vs_call *call, const vs_report *report) {
   const vs_holes *holes = &report->fragmentation.all;
   vs_reply_object_begin(call->json, "end");
   vs_reply_end_sums(call, &report->end.all);
-  vs_jsonw_member_u64(call->json, "releasable_bytes", holes->releasable);
-  vs_jsonw_member_u64(call->json, "pinned_bytes", holes->pinned);
-  vs_jsonw_member_u64(call->json, "largest_hole_bytes", holes->largest_hole);
+  vs_reply_cached(call, "releasable_bytes", holes->releasable);
+  vs_reply_cached(call, "pinned_bytes", holes->pinned);
+  vs_reply_cached(call, "largest_hole_bytes", holes->largest_hole);
   vs_jsonw_object_end(call->json);
 }
 

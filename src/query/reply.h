@@ -28,6 +28,14 @@ void vs_reply_share(vs_jsonw *json, const char *key, uint64_t part, uint64_t who
 /* null for VS_STRING_NONE. */
 void vs_reply_string(const vs_call *call, const char *key, uint32_t string);
 
+/* Whether the file has segments: where it has none, what is reserved and cached is unknown. */
+static inline bool vs_reply_knows_segments(const vs_call *call) {
+  return (call->engine->snapshot->lacks & VS_LACKS_SEGMENTS) == 0;
+}
+/* A figure of reserved or cached memory, null where the file has no segments. */
+void vs_reply_reserved(const vs_call *call, const char *key, int64_t value);
+void vs_reply_cached(const vs_call *call, const char *key, uint64_t value);
+
 /* ---- places and moments */
 
 void vs_reply_device(const vs_call *call, const vs_device_cache *device); /* "device" */

@@ -80,7 +80,8 @@ static void put_peak(vs_lines *lines, const vs_told *told, uint64_t requested) {
   vs_told_when_put(&lines->text, told, r->peak_moment, r->peak_time_us);
   if (r->peak_moment >= 0 && r->peak_time_us != VS_NO_TIME)
     vs_line_put(lines, " (event %N)", (uint64_t)r->peak_moment);
-  vs_line_put(lines, "; %B reserved", vs_told_bytes(cursor.values[VS_CURVE_RESERVED]));
+  if (vs_reply_knows_segments(lines->call))
+    vs_line_put(lines, "; %B reserved", vs_told_bytes(cursor.values[VS_CURVE_RESERVED]));
   vs_told_when_put(&lines->brief, told, r->peak_moment, r->peak_time_us);
 }
 
@@ -98,7 +99,8 @@ static void say_peak(vs_lines *lines, const vs_told *told) {
     vs_line_put(lines, "%B at the end", bytes);
   }
   const vs_oom *failure = failure_of(r);
-  const bool are_owners_told = failure != NULL && vs_failure_has_owners(failure); /* those that matter, then */
+  const bool are_owners_told =
+      failure != NULL && vs_failure_has_owners(failure); /* those that matter, then */
   vs_line_rows_begin(lines);
   if (bytes != 0 && !are_owners_told) vs_line_owner_rows(lines, owners);
   vs_line_rows_end(lines);
@@ -111,6 +113,18 @@ static void say_peak_held(vs_lines *lines, const vs_told *told) {
     return;
   vs_line_detail_begin(lines, VS_LINE_peak_held, VS_TONE_plain);
   vs_line_put(lines, "%B without freed blocks that another stream may still use", vs_told_bytes(held->peak));
+  vs_line_end(lines);
+}
+
+/* The end of a file without segments. */
+static void say_allocated_end(vs_lines *lines, const vs_told *told) {
+  const uint64_t bytes = told->report->end.all.allocated;
+  if (!vs_report_has_trace(told->report)) return; /* the line in front of it says the same */
+  vs_line_begin(lines, VS_LINE_end, VS_TONE_plain);
+  vs_line_value(lines, bytes);
+  vs_line_at(lines, vs_slice_end(told->report->slice));
+  vs_line_put(lines, "%B allocated", bytes);
+  vs_line_put_brief(lines, "allocated");
   vs_line_end(lines);
 }
 
@@ -157,7 +171,7 @@ static void say_cached(vs_lines *lines, const vs_told *told) {
   const uint64_t stuck = holes->pinned, reserved = told->report->end.all.reserved;
   const bool is_little = holes->free < reserved / LITTLE;
   const char *word = grade(stuck, reserved);
-  if (reserved == 0) return;
+  if (reserved == 0 || !vs_reply_knows_segments(lines->call)) return;
   vs_line_begin(lines, VS_LINE_cached, !is_little && stuck >= reserved / 4 ? VS_TONE_warning : VS_TONE_plain);
   vs_line_value(lines, holes->free);
   vs_line_at(lines, vs_slice_end(told->report->slice));
@@ -285,15 +299,21 @@ static void write_summary(vs_call *call, const vs_report *r) {
     vs_text_cstr(text, "peak ");
     put_estimate(text, &r->allocated);
     vs_text_bytes(text, vs_told_bytes(r->allocated.peak), unit);
-    vs_text_cstr(text, " allocated; peak reserved ");
-    vs_text_bytes(text, vs_told_bytes(r->curves.curve[VS_CURVE_RESERVED].peak), unit);
-    vs_text_cstr(text, "; ");
+    vs_text_cstr(text, " allocated; ");
+    if (vs_reply_knows_segments(call)) {
+      vs_text_cstr(text, "peak reserved ");
+      vs_text_bytes(text, vs_told_bytes(r->curves.curve[VS_CURVE_RESERVED].peak), unit);
+      vs_text_cstr(text, "; ");
+    }
   }
   vs_text_cstr(text, "at the end ");
   vs_text_bytes(text, r->end.all.allocated, unit);
-  vs_text_cstr(text, " allocated of ");
-  vs_text_bytes(text, r->end.all.reserved, unit);
-  vs_text_cstr(text, " reserved");
+  vs_text_cstr(text, " allocated");
+  if (vs_reply_knows_segments(call)) {
+    vs_text_cstr(text, " of ");
+    vs_text_bytes(text, r->end.all.reserved, unit);
+    vs_text_cstr(text, " reserved");
+  }
   if (r->ooms.list.count != 0) {
     vs_text_cstr(text, "; ");
     vs_text_counted(text, r->ooms.list.count, "out-of-memory error");
@@ -329,7 +349,8 @@ void vs_report_lines(vs_call *call, const vs_told *told) {
   if (failure != NULL) vs_say_failure_with_advice(&lines, told, failure, r->ooms.list.count);
   say_peak(&lines, told);
   say_peak_held(&lines, told);
-  say_end(&lines, told);
+  if (vs_reply_knows_segments(call)) say_end(&lines, told);
+  else say_allocated_end(&lines, told);
   say_cached(&lines, told);
   say_rounding(&lines, &r->end.all);
   say_growth(&lines, r);

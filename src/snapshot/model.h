@@ -155,7 +155,29 @@ typedef struct vs_unknown_key {
 
 enum { VS_MAX_UNKNOWN_KEYS = 64 }; /* distinct ones kept by name; others are only in unknown_key_count */
 
-typedef enum vs_file_format { VS_FORMAT_PICKLE, VS_FORMAT_JSON, VS_FORMAT_VRAM } vs_file_format;
+/* The accounts of other programs come behind VRAM: they are read, never written (vs_format_is_account). */
+typedef enum vs_file_format {
+  VS_FORMAT_PICKLE,
+  VS_FORMAT_JSON,
+  VS_FORMAT_VRAM,
+  VS_FORMAT_KINETO, /* a trace of PyTorch's profiler (snapshot/kineto.h) */
+  VS_FORMAT_RMM,    /* a log of RMM's LoggingResourceAdaptor (snapshot/rmm.h) */
+  VS_FORMAT_PPROF,  /* JAX's device memory profile (snapshot/pprof.h) */
+} vs_file_format;
+enum { VS_FORMATS = 6 };
+
+static inline bool vs_format_is_account(vs_file_format format) { return format > VS_FORMAT_VRAM; }
+
+/* What the account of another program does not say; 0 for PyTorch's snapshots and our recordings.
+ * Without segments, each block that is live at the end is the only block of a row of the segment table with its bytes, so
+ * that the tables keep their invariants: such a row is no segment, and figures of reserved or cached memory are unknown. */
+enum {
+  VS_LACKS_SEGMENTS = 1,
+  VS_LACKS_REQUESTED = 2, /* sizes are those of the blocks, rounded up by the allocator */
+  VS_LACKS_ADDRESSES = 4, /* those of blocks only tell them apart */
+  VS_LACKS_STREAMS = 8,
+  VS_LACKS_STACKS = 16,
+};
 
 typedef struct vs_recorded_device {
   int32_t device;
@@ -228,6 +250,8 @@ typedef struct vs_snapshot {
   uint64_t bytes;           /* of the (inflated) input up to its end marker */
   uint64_t trailing_bytes;  /* after the end marker, without zero padding */
   uint32_t has;             /* VS_HAS_... */
+  uint32_t lacks;           /* VS_LACKS_... */
+  uint64_t left_out;        /* entries of an account that are not about the memory of a GPU */
   vs_recording recording;   /* if format is VS_FORMAT_VRAM */
 } vs_snapshot;
 

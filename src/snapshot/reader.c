@@ -117,6 +117,29 @@ static vs_status read_nested(vs_input *input, content found, vs_snapshot **out, 
   return VS_OK;
 }
 
+/* The format of an account, or VS_FORMAT_PICKLE. */
+static vs_file_format account_format(vs_input *input, const vs_read_options *options) {
+  if (options == NULL || options->accounts == NULL) return VS_FORMAT_PICKLE;
+  return options->accounts->recognize(
+      (vs_str){(const char *)input->data + input->pos, input->end - input->pos});
+}
+
+static vs_status read_account(vs_input *input, const vs_read_options *options, vs_file_format format,
+                              vs_snapshot **out, vs_error *error) {
+  uint64_t other = 0;
+  input->budget_factor = VS_READ_ACCOUNT_FACTOR;
+  input->budget->limit += (VS_READ_ACCOUNT_FACTOR - VS_READ_FACTOR) * (uint64_t)(input->end - input->pos);
+  VS_TRY(options->accounts->read(input, format, out, error));
+  (*out)->format = format;
+  (*out)->bytes = vs_input_offset(input);
+  const vs_status status = drain(input, &other, error);
+  (*out)->trailing_bytes = other;
+  if (status == VS_OK) return VS_OK;
+  vs_snapshot_destroy(*out);
+  *out = NULL;
+  return status;
+}
+
 static vs_status read_recording(vs_input *input, const vs_read_options *options, vs_snapshot **out,
                                 vs_error *error) {
   vs_snapshot *s;
@@ -148,8 +171,10 @@ static vs_status read_all(vs_input *input, const vs_read_options *options, vs_sn
   const vs_status status = sniff(input, &found);
   if (status != VS_OK) return vs_fail(error, status, vs_input_offset(input), "%s", vs_status_text(status));
   if (found == CONTENT_BLANK) return refuse_blank(input, error);
-  return found == CONTENT_VRAM ? read_recording(input, options, out, error)
-                               : read_nested(input, found, out, error);
+  if (found == CONTENT_VRAM) return read_recording(input, options, out, error);
+  const vs_file_format account = account_format(input, options);
+  if (account != VS_FORMAT_PICKLE) return read_account(input, options, account, out, error);
+  return read_nested(input, found, out, error);
 }
 
 vs_status vs_snapshot_read(const vs_host *host, vs_reader reader, const vs_read_options *options,

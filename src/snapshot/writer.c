@@ -313,6 +313,9 @@ static vs_status write_nested(const vs_snapshot *snapshot, vs_file_format format
 
 vs_status vs_snapshot_write(const vs_snapshot *snapshot, vs_file_format format, const vs_writer *to,
                             vs_error *error) {
+  if (snapshot->lacks != 0)
+    return vs_fail(error, VS_UNSUPPORTED, VS_NO_OFFSET,
+                   "the file lists no segments: reserved and cached memory are unknown");
   const vs_status status =
       format == VS_FORMAT_VRAM ? vs_snapshot_write_vram(snapshot, to) : write_nested(snapshot, format, to);
   return status == VS_OK ? VS_OK : vs_fail(error, status, VS_NO_OFFSET, "%s", vs_status_text(status));

@@ -38,6 +38,32 @@ static void reading(void **state) {
   }
 }
 
+static vs_status read_account(const vs_host *host, void *ctx) {
+  const vs_str *bytes = ctx;
+  vs_snapshot *s;
+  vs_error error;
+  const vs_status status = account_from(host, *bytes, &s, &error);
+  if (status != VS_OK) {
+    assert_null(s);
+    expect_status(error.status, status);
+    assert_string_equal(error.text, vs_status_text(status));
+    return status;
+  }
+  assert_null(vs_snapshot_check(s));
+  vs_snapshot_destroy(s);
+  return VS_OK;
+}
+
+static void reading_accounts(void **state) {
+  static const char *const paths[] = {ACCOUNTS "kineto"};
+  (void)state;
+  for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+    vs_str bytes = file_bytes(paths[i]);
+    assert_true(fault_prove(read_account, &bytes) > 10);
+    free((void *)(uintptr_t)bytes.data);
+  }
+}
+
 static vs_status drop(void *ctx, const void *data, size_t size) {
   (void)ctx;
   (void)data;
@@ -147,10 +173,8 @@ static void flipped(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(reading),
-      cmocka_unit_test(writing),
-      cmocka_unit_test(cut),
-      cmocka_unit_test(flipped),
+      cmocka_unit_test(reading), cmocka_unit_test(reading_accounts), cmocka_unit_test(writing),
+      cmocka_unit_test(cut),     cmocka_unit_test(flipped),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

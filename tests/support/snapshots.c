@@ -1,4 +1,5 @@
 #include "support/snapshots.h"
+#include "snapshot/accounts.h"
 #include "support/snapshot_equal.h"
 
 vs_status snapshot_from(const vs_host *host, vs_str bytes, vs_snapshot **out, vs_error *error) {
@@ -10,6 +11,22 @@ vs_snapshot *snapshot_of(vs_str bytes) {
   vs_snapshot *snapshot;
   vs_error error;
   const vs_status status = snapshot_from(vs_host_default(), bytes, &snapshot, &error);
+  if (status != VS_OK) fail_msg("%s: %s", vs_status_name(status), error.text);
+  const char *broken = vs_snapshot_check(snapshot);
+  if (broken != NULL) fail_msg("%s", broken);
+  return snapshot;
+}
+
+vs_status account_from(const vs_host *host, vs_str bytes, vs_snapshot **out, vs_error *error) {
+  vs_memory_reader reader;
+  const vs_read_options options = {.accounts = &vs_accounts};
+  return vs_snapshot_read(host, vs_reader_from_bytes(&reader, bytes.data, bytes.size), &options, out, error);
+}
+
+vs_snapshot *account_of(vs_str bytes) {
+  vs_snapshot *snapshot;
+  vs_error error;
+  const vs_status status = account_from(vs_host_default(), bytes, &snapshot, &error);
   if (status != VS_OK) fail_msg("%s: %s", vs_status_name(status), error.text);
   const char *broken = vs_snapshot_check(snapshot);
   if (broken != NULL) fail_msg("%s", broken);

@@ -14,6 +14,12 @@ vs_status snapshot_from(const vs_host *host, vs_str bytes, vs_snapshot **out, vs
 vs_snapshot *snapshot_of(vs_str bytes);
 #define snapshot_of_json(literal) snapshot_of(VS_STR(literal))
 
+/* Likewise, with the readers of other programs' accounts. */
+vs_status account_from(const vs_host *host, vs_str bytes, vs_snapshot **out, vs_error *error);
+vs_snapshot *account_of(vs_str bytes);
+
+#define ACCOUNTS "tests/corpus/accounts/"
+
 /* What writing makes of it, into a text that is the caller's to deinit. */
 vs_text written(const vs_snapshot *snapshot, vs_file_format format);
 

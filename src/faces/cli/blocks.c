@@ -72,6 +72,11 @@ static bool has_events(vs_json blocks) {
   return false;
 }
 
+static void put_address(vs_text *text, vs_json address) {
+  vs_text_cstr(text, vs_reply_is_unknown(address) ? "-" : "0x");
+  if (!vs_reply_is_unknown(address)) vs_text_hex(text, vs_json_u64(address, 0));
+}
+
 static void put_blocks(vs_cli *cli, vs_json reply) {
   static const vs_column with_events[] = {{"size", VS_COLUMN_RIGHT},
                                           {"address", VS_COLUMN_LEFT},
@@ -88,8 +93,7 @@ static void put_blocks(vs_cli *cli, vs_json reply) {
   for (size_t i = 0; i < count; i++) {
     const vs_json block = vs_json_at(blocks, i);
     vs_words_bytes(&cli->screen, vs_table_cell(&table), vs_reply_at(block, "requested_bytes"));
-    vs_text_cstr(vs_table_cell(&table), "0x");
-    vs_text_hex(&table.text, vs_reply_u64(block, "address"));
+    put_address(vs_table_cell(&table), vs_reply_at(block, "address"));
     if (events) put_event(vs_table_cell(&table), vs_reply_at(block, "alloc_event"), "before");
     if (events) put_event(vs_table_cell(&table), vs_reply_at(block, "free_event"), "never");
     vs_words_label_cell(&table, block);

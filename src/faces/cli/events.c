@@ -145,7 +145,8 @@ static void put_title(vs_cli *cli, vs_json reply, const vs_window *window) {
   VS_ASSERT(shown <= vs_reply_u64(reply, "count"));
   vs_words_count(&what, vs_reply_u64(reply, "count"), "event");
   if (vs_cli_has(cli, VS_OPTION_FILTER)) vs_text_cstr(&what, " match the filter");
-  if (shown != 0 && all_same(events, "reserved_after_bytes")) {
+  const bool is_same = shown != 0 && all_same(events, "reserved_after_bytes");
+  if (is_same && vs_reply_knows(vs_json_at(events, 0), "reserved_after_bytes")) {
     vs_text_cstr(&what, "; ");
     vs_words_bytes(&cli->screen, &what, vs_reply_at(vs_json_at(events, 0), "reserved_after_bytes"));
     vs_text_cstr(&what, " reserved throughout");

@@ -19,6 +19,11 @@ static void put_part(vs_text *text, vs_json row) {
   }
 }
 
+static void put_count(vs_text *text, vs_json count) {
+  if (vs_reply_is_unknown(count)) vs_text_cstr(text, "-");
+  else vs_text_count(text, vs_json_u64(count, 0));
+}
+
 static void put_parts(vs_cli *cli, vs_json rows, const char *heading) {
   const vs_column columns[] = {{heading, VS_COLUMN_LEFT},     {"reserved", VS_COLUMN_RIGHT},
                                {"active", VS_COLUMN_RIGHT},   {"cached", VS_COLUMN_RIGHT},
@@ -33,7 +38,7 @@ static void put_parts(vs_cli *cli, vs_json rows, const char *heading) {
     put_part(vs_table_cell(&table), row);
     for (size_t k = 0; k < sizeof bytes / sizeof bytes[0]; k++)
       vs_words_bytes(&cli->screen, vs_table_cell(&table), vs_reply_at(row, bytes[k]));
-    vs_text_count(vs_table_cell(&table), vs_reply_u64(row, "segments"));
+    put_count(vs_table_cell(&table), vs_reply_at(row, "segments"));
     vs_text_count(vs_table_cell(&table),
                   vs_reply_u64(row, "allocated_blocks") + vs_reply_u64(row, "pending_blocks"));
   }
@@ -115,15 +120,20 @@ static void put_sum(vs_cli *cli, vs_json reply) {
   const vs_json state = vs_reply_at(reply, "end");
   vs_text what;
   vs_scratch_init(&what, &cli->screen);
-  vs_words_bytes(&cli->screen, &what, vs_reply_at(state, "reserved_bytes"));
-  vs_text_cstr(&what, " reserved: ");
+  const bool has_segments = vs_reply_knows(state, "reserved_bytes");
+  if (has_segments) {
+    vs_words_bytes(&cli->screen, &what, vs_reply_at(state, "reserved_bytes"));
+    vs_text_cstr(&what, " reserved: ");
+  }
   vs_words_bytes(&cli->screen, &what, vs_reply_at(state, "active_bytes"));
-  vs_text_cstr(&what, " active, ");
-  vs_words_bytes(&cli->screen, &what, vs_reply_at(state, "releasable_bytes"));
-  vs_text_cstr(&what, " releasable, ");
-  vs_words_bytes(&cli->screen, &what, vs_reply_at(state, "pinned_bytes"));
-  vs_text_cstr(&what, " not releasable (live blocks share its segments); largest free block ");
-  vs_words_bytes(&cli->screen, &what, vs_reply_at(state, "largest_hole_bytes"));
+  vs_text_cstr(&what, has_segments ? " active, " : " active");
+  if (has_segments) {
+    vs_words_bytes(&cli->screen, &what, vs_reply_at(state, "releasable_bytes"));
+    vs_text_cstr(&what, " releasable, ");
+    vs_words_bytes(&cli->screen, &what, vs_reply_at(state, "pinned_bytes"));
+    vs_text_cstr(&what, " not releasable (live blocks share its segments); largest free block ");
+    vs_words_bytes(&cli->screen, &what, vs_reply_at(state, "largest_hole_bytes"));
+  }
   vs_words_title(cli, reply, VS_STR("at the end"), vs_text_view(&what));
   vs_text_deinit(&what);
 }

@@ -2,6 +2,7 @@
  * loaded while it is written, as by any other command, so that no page is made of a file that cannot be read. */
 #include "faces/cli/view.h"
 #include "base/check.h"
+#include "codec/json_reply.h"
 #include "intake/embed.h"
 #include "os/process.h"
 
@@ -49,6 +50,28 @@ static vs_status put(writing *w, vs_str text) {
 
 /* ---- a file */
 
+/* The engine in the page does not have the readers of other programs' files. */
+static vs_status refuse_account(const vs_host *host, vs_engine *engine, vs_error *error) {
+  static const char *const formats[] = {"pickle", "json", "vram"};
+  vs_text reply;
+  vs_json_doc doc;
+  bool is_readable = false;
+  vs_text_init(&reply, host, NULL);
+  vs_status status =
+      vs_engine_request(engine, VS_STR("{\"method\":\"info\"}"), vs_text_writer(&reply), error);
+  if (status == VS_OK) status = vs_json_doc_init(&doc, host, vs_text_view(&reply), error);
+  if (status == VS_OK) {
+    const vs_str format = vs_reply_str(vs_reply_at(vs_json_root(&doc), "file"), "format");
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+      is_readable = is_readable || vs_str_equal(format, vs_str_from(formats[i]));
+    vs_json_doc_deinit(&doc);
+  }
+  vs_text_deinit(&reply);
+  if (status != VS_OK || is_readable) return status;
+  return vs_fail(error, VS_UNSUPPORTED, VS_NO_OFFSET,
+                 "a page cannot read this file by itself: serve it with vramscope view FILE");
+}
+
 static vs_status embed(writing *w, const char *path, vs_progress *progress, vs_embedding *embedding,
                        vs_error *error) {
   const vs_writer tap = vs_embedding_writer(embedding);
@@ -56,8 +79,9 @@ static vs_status embed(writing *w, const char *path, vs_progress *progress, vs_e
       .name = vs_str_from(path), .input = {.watch = vs_progress_watch(progress)}, .tap = &tap};
   vs_engine *engine;
   VS_TRY(vs_intake_open(w->cli->host, &intake, path, &engine, error));
+  const vs_status status = refuse_account(w->cli->host, engine, error);
   vs_engine_destroy(engine);
-  return vs_embedding_finish(embedding);
+  return status == VS_OK ? vs_embedding_finish(embedding) : status;
 }
 
 /* Prints a failure of the output or of the input. */

@@ -414,6 +414,29 @@ static void test_marks_of_the_recorder(void **state) {
   }
 }
 
+/* What the account of another program does not say. */
+static void test_accounts(void **state) {
+  (void)state;
+  static const struct {
+    uint32_t lacks;
+    vs_finding_kind kind;
+  } all[] = {{VS_LACKS_SEGMENTS, VS_FINDING_NO_SEGMENTS},
+             {VS_LACKS_REQUESTED, VS_FINDING_BLOCK_SIZES},
+             {VS_LACKS_STREAMS, VS_FINDING_NO_STREAMS},
+             {VS_LACKS_STACKS, VS_FINDING_NO_STACKS}};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    made m = honest_begin();
+    honest_end(&m);
+    m.snapshot->lacks = all[i].lacks;
+    if (all[i].lacks == VS_LACKS_SEGMENTS) m.snapshot->left_out = 3;
+    const vs_trust trust = judge(&m, 0);
+    assert_int_equal(trust.findings[all[i].kind].count, 1);
+    assert_int_equal(trust.findings[VS_FINDING_LEFT_OUT].count, i == 0 ? 3 : 0);
+    was_found[all[i].kind] = was_found[VS_FINDING_LEFT_OUT] = true;
+    made_end(&m);
+  }
+}
+
 static void test_unknown_action(void **state) {
   (void)state;
   made m = honest_begin();
@@ -497,6 +520,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_frees_at_request),
     cmocka_unit_test(test_marks_of_the_recorder),
     cmocka_unit_test(test_whatif),
+    cmocka_unit_test(test_accounts),
     cmocka_unit_test(test_unknown_action),
     cmocka_unit_test(test_unknown_keys),
     cmocka_unit_test(test_mapped_ranges),

@@ -1,0 +1,17 @@
+#include "snapshot/accounts.h"
+#include "snapshot/kineto.h"
+
+static vs_file_format recognize(vs_str head) {
+  if (vs_kineto_is(head)) return VS_FORMAT_KINETO;
+  return VS_FORMAT_PICKLE;
+}
+
+static vs_status read(vs_input *input, vs_file_format format, vs_snapshot **out, vs_error *error) {
+  switch (format) {
+    case VS_FORMAT_KINETO: return vs_kineto_read(input, out, error);
+    default: break;
+  }
+  return VS_UNSUPPORTED;
+}
+
+const vs_account_readers vs_accounts = {.recognize = recognize, .read = read};
