@@ -279,7 +279,7 @@ static vs_status intern_next(vs_kineto *k, const char *text, uint32_t expected) 
 static vs_status begin(reader *r) {
   VS_TRY(vs_strings_init(r->k.host, &r->k.names));
   VS_TRY(vs_account_init(r->k.host, &r->k.account));
-  r->k.account.s->lacks |= VS_LACKS_REQUESTED | VS_LACKS_STREAMS;
+  r->k.account.s->lacks |= VS_LACKS_ROUNDING | VS_LACKS_STREAMS;
   r->first_key = vs_strings_count(&r->k.names);
   for (uint32_t i = 0; i < KEY_COUNT; i++) VS_TRY(intern_next(&r->k, KEYS[i].text, r->first_key + i));
   r->first_word = vs_strings_count(&r->k.names);

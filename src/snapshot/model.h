@@ -173,7 +173,7 @@ static inline bool vs_format_is_account(vs_file_format format) { return format >
  * that the tables keep their invariants: such a row is no segment, and figures of reserved or cached memory are unknown. */
 enum {
   VS_LACKS_SEGMENTS = 1,
-  VS_LACKS_REQUESTED = 2, /* sizes are those of the blocks, rounded up by the allocator */
+  VS_LACKS_ROUNDING = 2,  /* each block has one size: that of the request, or that of the block */
   VS_LACKS_ADDRESSES = 4, /* those of blocks only tell them apart */
   VS_LACKS_STREAMS = 8,
   VS_LACKS_STACKS = 16,

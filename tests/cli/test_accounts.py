@@ -7,7 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FILES = ROOT / "tests" / "corpus" / "accounts"
-NAMES = ("kineto",)
+NAMES = ("kineto", "rmm")
 
 
 @pytest.fixture
@@ -49,6 +49,12 @@ def test_what_needs_segments_is_refused(vramscope, accounts, name, arguments):
     done = vramscope(arguments[0], name, *arguments[1:], *(("-o", "out") if arguments[0] == "export" else ()))
     assert done.code != 0 and done.out == ""
     assert "the file lists no segments: reserved and cached memory are unknown" in done.err
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "kineto"])
+def test_only_pytorchs_allocations_are_replayed(vramscope, accounts, name):
+    done = vramscope("whatif", name)
+    assert done.code != 0 and done.out == "" and "only allocations of PyTorch's allocator can be replayed" in done.err
 
 
 def test_a_trace_without_memory(vramscope, folder):

@@ -421,8 +421,8 @@ static void test_accounts(void **state) {
     uint32_t lacks;
     vs_finding_kind kind;
   } all[] = {{VS_LACKS_SEGMENTS, VS_FINDING_NO_SEGMENTS},
-             {VS_LACKS_REQUESTED, VS_FINDING_BLOCK_SIZES},
-             {VS_LACKS_STREAMS, VS_FINDING_NO_STREAMS},
+             {VS_LACKS_ROUNDING, VS_FINDING_NO_ROUNDING},
+             {VS_LACKS_STREAMS, VS_FINDING_UNKNOWN_STREAMS},
              {VS_LACKS_STACKS, VS_FINDING_NO_STACKS}};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     made m = honest_begin();

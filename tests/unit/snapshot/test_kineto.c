@@ -52,7 +52,7 @@ static void events_of_two_devices(void **state) {
   (void)state;
   vs_snapshot *s = file(ACCOUNTS "kineto");
   assert_int_equal(s->format, VS_FORMAT_KINETO);
-  assert_int_equal(s->lacks, VS_LACKS_SEGMENTS | VS_LACKS_REQUESTED | VS_LACKS_STREAMS);
+  assert_int_equal(s->lacks, VS_LACKS_SEGMENTS | VS_LACKS_ROUNDING | VS_LACKS_STREAMS);
   assert_int_equal(s->traces.count, 2);
   assert_int_equal(s->traces.data[0].count, 5);
   assert_int_equal(s->traces.data[1].count, 1);
