@@ -101,7 +101,7 @@ static vs_segment_kind kind_of_event(vs_event_kind kind, uint64_t size) {
 /* What an event means for ranges. Where the file has no segments (VS_LACKS_SEGMENTS), each block counts as a range of its own. */
 static vs_event_kind range_kind(const vs_slice *slice, uint32_t event) {
   const vs_event_kind kind = vs_events_kind(&slice->snapshot->events, vs_slice_row(slice, event));
-  if ((slice->snapshot->lacks & VS_LACKS_SEGMENTS) == 0) return kind;
+  if ((vs_snapshot_lacks(slice->snapshot) & VS_LACKS_SEGMENTS) == 0) return kind;
   return kind == VS_EVENT_ALLOC            ? VS_EVENT_SEGMENT_ALLOC
          : kind == VS_EVENT_FREE_REQUESTED ? VS_EVENT_SEGMENT_FREE
                                            : kind;

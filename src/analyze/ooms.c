@@ -107,7 +107,7 @@ static void look_at_state(const vs_slice *slice, const vs_state *state, vs_oom *
   if (!state->is_exact && !oom->is_expandable) l.smallest_free = VS_LARGEST_SMALL_REQUEST;
   oom->cached = oom->cached_usable = 0;
   oom->largest_hole = oom->largest_hole_kind = oom->largest_hole_area = 0;
-  const bool has_segments = (l.snapshot->lacks & VS_LACKS_SEGMENTS) == 0;
+  const bool has_segments = (vs_snapshot_lacks(l.snapshot) & VS_LACKS_SEGMENTS) == 0;
   for (size_t i = 0; i < state->segments.count && has_segments; i++)
     add_segment(&l, state, &state->segments.data[i]);
   oom->active = has_segments ? state->reserved - oom->cached : (uint64_t)oom->requested;

@@ -94,7 +94,7 @@ vs_closing vs_slice_closing(const vs_slice *slice) {
     completed |= kind == VS_EVENT_FREE_COMPLETED;
   }
   vs_closing closing = {.at_request = requested && !completed,
-                        .lacks_segments = (slice->snapshot->lacks & VS_LACKS_SEGMENTS) != 0};
+                        .lacks_segments = (vs_snapshot_lacks(slice->snapshot) & VS_LACKS_SEGMENTS) != 0};
   for (uint32_t event = 0; event < slice->event_count && completed && !requested; event++)
     requested =
         vs_events_kind(&slice->snapshot->events, vs_slice_row(slice, event)) == VS_EVENT_FREE_REQUESTED;

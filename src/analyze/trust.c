@@ -170,10 +170,11 @@ static void check_recorder(const vs_snapshot *s, vs_trust *out) {
 
 /* What the account of another program does not say. */
 static void check_account(const vs_snapshot *s, vs_trust *out) {
-  found(out, VS_FINDING_NO_SEGMENTS, (s->lacks & VS_LACKS_SEGMENTS) != 0, -1);
-  found(out, VS_FINDING_NO_ROUNDING, (s->lacks & VS_LACKS_ROUNDING) != 0, -1);
-  found(out, VS_FINDING_UNKNOWN_STREAMS, (s->lacks & VS_LACKS_STREAMS) != 0, -1);
-  found(out, VS_FINDING_NO_STACKS, (s->lacks & VS_LACKS_STACKS) != 0, -1);
+  if (!vs_format_is_account(s->format)) return;
+  found(out, VS_FINDING_NO_SEGMENTS, (vs_snapshot_lacks(s) & VS_LACKS_SEGMENTS) != 0, -1);
+  found(out, VS_FINDING_NO_ROUNDING, (vs_snapshot_lacks(s) & VS_LACKS_ROUNDING) != 0, -1);
+  found(out, VS_FINDING_UNKNOWN_STREAMS, (vs_snapshot_lacks(s) & VS_LACKS_STREAMS) != 0, -1);
+  found(out, VS_FINDING_NO_STACKS, (vs_snapshot_lacks(s) & VS_LACKS_STACKS) != 0, -1);
   found(out, VS_FINDING_LEFT_OUT, s->left_out, -1);
 }
 

@@ -29,7 +29,7 @@ static bool is_about_replays(vs_method_id id) {
 
 static vs_status check(const vs_call *call) {
   const vs_snapshot *s = call->engine->snapshot;
-  if ((s->lacks & VS_LACKS_SEGMENTS) != 0 && is_about_segments(call->request))
+  if ((vs_snapshot_lacks(s) & VS_LACKS_SEGMENTS) != 0 && is_about_segments(call->request))
     return vs_fail(call->error, VS_UNSUPPORTED, VS_NO_OFFSET, "%s",
                    "the file lists no segments: reserved and cached memory are unknown");
   if (s->format != VS_FORMAT_KINETO && is_about_replays(call->request->method))

@@ -98,8 +98,8 @@ static void put_blocks_of(vs_call *call, vs_csv *csv, const vs_segment *segment)
     const vs_filter_row row = vs_row_of_block(s, segment, block);
     if (!vs_filter_keeps(&call->request->filter, s, &row)) continue;
     vs_csv_i64(csv, segment->device);
-    vs_csv_u64(csv, segment->address);
-    vs_csv_u64(csv, block->address);
+    put_known(csv, (vs_snapshot_lacks(s) & VS_LACKS_SEGMENTS) == 0, segment->address);
+    put_known(csv, vs_block_has_address(s, block), block->address);
     vs_csv_u64(csv, block->size);
     vs_csv_u64(csv, block->requested_size);
     put_string(call, csv, block->state_name);
@@ -168,7 +168,9 @@ static void put_live_block(vs_call *call, vs_csv *csv, const vs_selection *selec
   const bool is_at_end = row->block != VS_NO_ROW;
   VS_ASSERT(!is_at_end || row->block < slice->snapshot->blocks.count);
   vs_csv_i64(csv, slice->device);
-  vs_csv_u64(csv, row->address);
+  put_known(csv,
+            !is_at_end || vs_block_has_address(slice->snapshot, &slice->snapshot->blocks.data[row->block]),
+            row->address);
   vs_csv_u64(csv, row->size);
   put_known(csv, is_at_end, is_at_end ? slice->snapshot->blocks.data[row->block].size : 0);
   vs_csv_str(csv, vs_selection_state(selection, row));

@@ -3,7 +3,7 @@
 #include "query/engine.h"
 
 const vs_handler_table vs_handlers = {.read_gpu = vs_sim_gpu_parse,
-                                      .accounts = &vs_account_handlers_of_all,
+                                      .accounts = VS_FREESTANDING ? NULL : &vs_account_handlers_of_all,
                                       .methods = {
 #define VS_PARAM(name, TYPE, sentence)
 #define VS_METHOD(name, NEEDS, REPLY, WHERE, sentence) vs_method_##name,

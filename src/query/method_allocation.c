@@ -118,10 +118,12 @@ static void write_origin(vs_call *call, const vs_items *items, const vs_item *it
 static void write_size(const vs_call *call, const vs_items *items, const vs_item *item) {
   const bool is_segment = items->drawn == VS_DRAWN_segments;
   const uint32_t block = is_segment ? VS_NO_ROW : items->lifetimes->rows.data[item->row].block;
-  vs_jsonw_member_u64(call->json, "address", item->address);
+  const vs_snapshot *s = call->engine->snapshot;
+  vs_reply_u64_or_null(call->json, "address",
+                       block == VS_NO_ROW || vs_block_has_address(s, &s->blocks.data[block]), item->address);
   vs_jsonw_member_u64(call->json, "size_bytes", item->size);
   vs_reply_u64_or_null(call->json, "rounded_bytes", block != VS_NO_ROW,
-                       block == VS_NO_ROW ? 0 : call->engine->snapshot->blocks.data[block].size);
+                       block == VS_NO_ROW ? 0 : s->blocks.data[block].size);
 }
 
 vs_status vs_method_allocation(vs_call *call) {

@@ -15,8 +15,7 @@ static void write_block(vs_call *call, const vs_selection *selection, const vs_l
   const vs_snapshot *s = slice->snapshot;
   const bool is_at_end = row->block != VS_NO_ROW;
   vs_jsonw_object_begin(json);
-  const bool has_address = row->block == VS_NO_ROW || s->lacks == 0 ||
-                           (s->blocks.data[row->block].has & VS_BLOCK_HAS_ADDRESS) != 0;
+  const bool has_address = !is_at_end || vs_block_has_address(s, &s->blocks.data[row->block]);
   vs_reply_u64_or_null(json, "address", has_address, row->address);
   vs_jsonw_member_u64(json, "requested_bytes", row->size);
   vs_reply_u64_or_null(json, "size_bytes", is_at_end, is_at_end ? s->blocks.data[row->block].size : 0);

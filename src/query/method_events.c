@@ -119,7 +119,9 @@ static void write_advice(vs_call *call) {
     vs_jsonw_member_null(call->json, "advice");
     return;
   }
-  vs_text_format(&call->scratch, "No history was recorded. To record one, %s.", vs_advice_how_to_record);
+  vs_text_cstr(&call->scratch, "No history was recorded.");
+  if (vs_snapshot_lacks(call->engine->snapshot) == 0)
+    vs_text_format(&call->scratch, " To record one, %s.", vs_advice_how_to_record);
   vs_reply_scratch(call, "advice");
 }
 

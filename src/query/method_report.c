@@ -160,7 +160,7 @@ static void write_fragmentation(vs_call *call, const vs_report *r) {
 }
 
 static void write_rounding(const vs_call *call, const vs_report *r) {
-  if ((call->engine->snapshot->lacks & VS_LACKS_ROUNDING) != 0) {
+  if ((vs_snapshot_lacks(call->engine->snapshot) & VS_LACKS_ROUNDING) != 0) {
     vs_jsonw_member_null(call->json, "rounding");
     return;
   }

@@ -715,7 +715,7 @@ declare namespace Replies {
     what: DrawnName;
     row: int;
     name: string;
-    address: int;
+    address: int | null;
     size_bytes: int;
     rounded_bytes: int | null;
     start_event: int | null;

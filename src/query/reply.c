@@ -455,8 +455,8 @@ void vs_reply_end_sums(const vs_call *call, const vs_end_sums *sums) {
   vs_jsonw_member_u64(json, "requested_bytes", sums->requested);
   vs_jsonw_member_u64(json, "pending_bytes", sums->pending);
   vs_reply_cached(call, "inactive_bytes", sums->inactive);
-  vs_reply_u64_or_null(json, "rounding_bytes", (call->engine->snapshot->lacks & VS_LACKS_ROUNDING) == 0,
-                       sums->rounding);
+  vs_reply_u64_or_null(json, "rounding_bytes",
+                       (vs_snapshot_lacks(call->engine->snapshot) & VS_LACKS_ROUNDING) == 0, sums->rounding);
   vs_reply_cached(call, "segments", sums->segments);
   vs_jsonw_member_u64(json, "blocks", sums->blocks);
   vs_jsonw_member_u64(json, "allocated_blocks", sums->allocated_blocks);

@@ -30,7 +30,7 @@ void vs_reply_string(const vs_call *call, const char *key, uint32_t string);
 
 /* Whether the file has segments: where it has none, what is reserved and cached is unknown. */
 static inline bool vs_reply_knows_segments(const vs_call *call) {
-  return (call->engine->snapshot->lacks & VS_LACKS_SEGMENTS) == 0;
+  return (vs_snapshot_lacks(call->engine->snapshot) & VS_LACKS_SEGMENTS) == 0;
 }
 /* A figure of reserved or cached memory, null where the file has no segments. */
 void vs_reply_reserved(const vs_call *call, const char *key, int64_t value);

@@ -158,8 +158,9 @@ static void say_verdict(vs_lines *lines, const vs_told *told) {
   vs_line_begin(lines, VS_LINE_recording, trust->is_complete && !is_whatif ? VS_TONE_good : VS_TONE_warning);
   if (is_whatif) vs_line_put(lines, "simulated by vramscope whatif, not recorded; ");
   if (!vs_report_has_trace(told->report)) {
-    vs_text_format(&lines->text, "only the end state was recorded. To see the peak, steps and errors too, %s",
-                   vs_advice_how_to_record);
+    vs_text_cstr(&lines->text, "only the end state was recorded");
+    if (vs_snapshot_lacks(told->report->slice->snapshot) == 0)
+      vs_text_format(&lines->text, ". To see the peak, steps and errors too, %s", vs_advice_how_to_record);
     vs_text_cstr(&lines->value, "end state only");
     vs_text_cstr(&lines->brief, "no history was recorded");
     lines->tone = VS_TONE_warning;

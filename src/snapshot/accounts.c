@@ -1,10 +1,12 @@
 #include "snapshot/accounts.h"
 #include "snapshot/kineto.h"
+#include "snapshot/pprof.h"
 #include "snapshot/rmm.h"
 
 static vs_file_format recognize(vs_str head) {
   if (vs_kineto_is(head)) return VS_FORMAT_KINETO;
   if (vs_rmm_is(head)) return VS_FORMAT_RMM;
+  if (vs_pprof_is(head)) return VS_FORMAT_PPROF;
   return VS_FORMAT_PICKLE;
 }
 
@@ -12,6 +14,7 @@ static vs_status read(vs_input *input, vs_file_format format, vs_snapshot **out,
   switch (format) {
     case VS_FORMAT_KINETO: return vs_kineto_read(input, out, error);
     case VS_FORMAT_RMM: return vs_rmm_read(input, out, error);
+    case VS_FORMAT_PPROF: return vs_pprof_read(input, out, error);
     default: break;
   }
   return VS_UNSUPPORTED;

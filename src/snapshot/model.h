@@ -166,7 +166,10 @@ typedef enum vs_file_format {
 } vs_file_format;
 enum { VS_FORMATS = 6 };
 
-static inline bool vs_format_is_account(vs_file_format format) { return format > VS_FORMAT_VRAM; }
+/* False in a WebAssembly module, which has no readers of accounts: so it contains nothing of what is about them alone. */
+static inline bool vs_format_is_account(vs_file_format format) {
+  return !VS_FREESTANDING && format > VS_FORMAT_VRAM;
+}
 
 /* What the account of another program does not say; 0 for PyTorch's snapshots and our recordings.
  * Without segments, each block that is live at the end is the only block of a row of the segment table with its bytes, so
@@ -267,6 +270,16 @@ static inline bool vs_block_is_active(const vs_block *block) {
 
 static inline vs_str vs_snapshot_string(const vs_snapshot *snapshot, uint32_t id) {
   return vs_strings_at(&snapshot->strings, id);
+}
+
+/* VS_LACKS_...; none in a WebAssembly module (vs_format_is_account). */
+static inline uint32_t vs_snapshot_lacks(const vs_snapshot *snapshot) {
+  return VS_FREESTANDING ? 0 : snapshot->lacks;
+}
+
+/* Whether a block's address is that of its memory: in accounts it may only tell blocks apart. */
+static inline bool vs_block_has_address(const vs_snapshot *snapshot, const vs_block *block) {
+  return vs_snapshot_lacks(snapshot) == 0 || (block->has & VS_BLOCK_HAS_ADDRESS) != 0;
 }
 
 /* The stack as it was recorded, without the frames of the forward pass. */

@@ -313,7 +313,7 @@ static vs_status write_nested(const vs_snapshot *snapshot, vs_file_format format
 
 vs_status vs_snapshot_write(const vs_snapshot *snapshot, vs_file_format format, const vs_writer *to,
                             vs_error *error) {
-  if (snapshot->lacks != 0)
+  if (vs_snapshot_lacks(snapshot) != 0)
     return vs_fail(error, VS_UNSUPPORTED, VS_NO_OFFSET,
                    "the file lists no segments: reserved and cached memory are unknown");
   const vs_status status =

@@ -7,7 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FILES = ROOT / "tests" / "corpus" / "accounts"
-NAMES = ("kineto", "rmm")
+NAMES = ("kineto", "rmm", "pprof")
 
 
 @pytest.fixture
@@ -75,3 +75,8 @@ def test_several(vramscope, accounts, folder):
     done = vramscope("report", "kineto", "other")
     rows = [line.split() for line in done.out.splitlines() if line.startswith(("  kineto ", "  other "))]
     assert [row[3] for row in rows] == ["-", "-"]
+
+
+def test_what_only_tells_blocks_apart_is_not_exported(vramscope, accounts):
+    header, *rows = (line.split(",") for line in vramscope("query", "pprof", "export", "format=csv", "what=blocks").out.splitlines())
+    assert len(rows) == 6 and all(row[header.index(name)] == "" for row in rows for name in ("segment_address", "address"))

@@ -55,7 +55,7 @@ static vs_status read_account(const vs_host *host, void *ctx) {
 }
 
 static void reading_accounts(void **state) {
-  static const char *const paths[] = {ACCOUNTS "kineto", ACCOUNTS "rmm"};
+  static const char *const paths[] = {ACCOUNTS "kineto", ACCOUNTS "rmm", ACCOUNTS "pprof"};
   (void)state;
   for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
     vs_str bytes = file_bytes(paths[i]);

@@ -1,10 +1,11 @@
 """Files of other programs, made by these programs, against what PyTorch knows of itself in the same process."""
 
+import json
 import pickle
 
 import pytest
 from answers import ask
-from conftest import BINARY, PROGRAMS, PYTHON, environment_of, finish
+from conftest import BINARY, PROGRAMS, PYTHON, ROOT, environment_of, finish
 
 GPU = "24GiB"
 
@@ -46,3 +47,19 @@ def test_owners_are_those_of_the_program(profiled):
     events = ask(trace, "events", top=0)["events"]
     assert any("profiled.py" in (e["label"] or "") and "step" in e["label"] for e in events)
     assert ask(trace, "report")["devices"][0]["steps"]["source"] == "annotations"
+
+
+JAX = ROOT / "build" / "jaxvenv" / "bin" / "python"
+
+
+@pytest.mark.skipif(not JAX.exists(), reason="JAX is not installed, so its profile was not tested; `tools/setup test` installs it into build/jaxvenv")
+def test_jaxs_profile_has_its_live_arrays(tmp_path):
+    profile = tmp_path / "memory.prof"
+    env = environment_of({"XLA_FLAGS": "--xla_gpu_autotune_level=0", "JAX_PLATFORMS": None}, "JAX_", "XLA_")
+    done = finish([BINARY, "dryrun", "--gpu", GPU, "--", str(JAX), str(PROGRAMS / "jax_profile.py"), profile], env, tmp_path, 240)
+    arrays = next(json.loads(line[7:]) for line in (done.out + done.err).splitlines() if line.startswith("RESULT "))
+    blocks = ask(profile, "blocks", top=0)["blocks"]
+    assert len(arrays) == 5 and sorted(block["requested_bytes"] for block in blocks) == arrays
+    assert all(block["address"] is None for block in blocks)
+    labels = {group["label"] for group in ask(profile, "live", at="end", by="line", top=0)["groups"]}
+    assert {label.split()[0].rsplit("/", 1)[-1] for label in labels} == {"jax_profile.py:10", "jax_profile.py:14", "jax_profile.py:15"}

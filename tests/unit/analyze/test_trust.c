@@ -427,6 +427,7 @@ static void test_accounts(void **state) {
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     made m = honest_begin();
     honest_end(&m);
+    m.snapshot->format = VS_FORMAT_KINETO;
     m.snapshot->lacks = all[i].lacks;
     if (all[i].lacks == VS_LACKS_SEGMENTS) m.snapshot->left_out = 3;
     const vs_trust trust = judge(&m, 0);
