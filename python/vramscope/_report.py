@@ -85,8 +85,8 @@ def picture(curve: dict[str, Any] | None) -> str:
     requested, reserved = ([value or 0 for value in curve[name]] for name in ("requested_high_bytes", "reserved_high_bytes"))
     top = max(*requested, *reserved, 1)
     shapes = [_area(reserved, top, _COLOURS[1], 0.35), _area(requested, top, _COLOURS[0], 0.9)]
-    label = (f"<text x='4' y='12' font-size='11' fill='currentColor'>{bytes_text(top)}; "
-             "requested (dark) of reserved (light), over the events</text>")
+    drawn = "requested (dark) of reserved (light)" if any(reserved) else "requested"
+    label = f"<text x='4' y='12' font-size='11' fill='currentColor'>{bytes_text(top)}; {drawn}, over the events</text>"
     return (f"<svg viewBox='0 0 {_WIDTH} {_HEIGHT}' width='100%' role='img' aria-label='GPU memory over the events, at most "
             f"{bytes_text(top)}' style='max-width:{_WIDTH}px' xmlns='http://www.w3.org/2000/svg'>{''.join(shapes)}{label}</svg>")
 

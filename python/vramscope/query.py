@@ -77,18 +77,19 @@ class Snapshot:
             return f"<vramscope.Snapshot {self.name!r}, closed>"
         info = self.query("info", top=1)
         events = sum(device["events"] for device in info["devices"])
-        reserved = sum(device["reserved_bytes"] for device in info["devices"])
+        known = [device["reserved_bytes"] for device in info["devices"] if device["reserved_bytes"] is not None]
         count = len(info["devices"])
-        return (f"<vramscope.Snapshot {self.name!r}: {count} GPU{'' if count == 1 else 's'}, {events:,} events, "
-                f"{_native.bytes_text(reserved)} reserved at the end>")
+        end = f", {_native.bytes_text(sum(known))} reserved at the end" if len(known) == count else ""
+        return f"<vramscope.Snapshot {self.name!r}: {count} GPU{'' if count == 1 else 's'}, {events:,} events{end}>"
 
     def _repr_html_(self) -> str | None:
         return None if self._engine is None else _report(self)._repr_html_()
 
 
 def open(source: Any, *, name: str | None = None, progress: Progress | None = None) -> Snapshot:
-    """Reads a snapshot: a pickle of any age as `torch.cuda.memory._dump_snapshot` writes it, its JSON form, or a
-    recording (.vram); also compressed with gzip. Nothing in a pickle is executed.
+    """Reads a snapshot: a pickle of any age as `torch.cuda.memory._dump_snapshot` writes it, its JSON form, a
+    recording (.vram), or the account of another program (docs/guide/accounts.md); also compressed with gzip.
+    Nothing in a pickle is executed.
 
     source: a path, bytes, an open binary file, or the dict of `torch.cuda.memory._snapshot()`. A Snapshot is returned
     unchanged.

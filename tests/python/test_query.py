@@ -654,3 +654,13 @@ def test_html_shows_the_curve_and_escapes(demo):
             reader.feed(text)
             reader.close()
             assert not reader.open and {"svg", "path", "table"} <= reader.seen and "script" not in reader.seen
+
+
+@pytest.mark.parametrize("name", ["kineto", "rmm", "pprof"])
+def test_files_of_other_programs(name):
+    """They have no segments: what is reserved is unknown, and no figure is made of that."""
+    with vramscope.open(ROOT / "tests" / "corpus" / "accounts" / name) as snapshot:
+        assert repr(snapshot).endswith(" events>") and "GPU" in repr(snapshot)
+        (device, *_) = snapshot.query("report")["devices"]
+        assert device["end"]["reserved_bytes"] is None and device["end"]["allocated_bytes"] > 0
+        assert "of reserved" not in snapshot._repr_html_()

@@ -2,11 +2,14 @@
 #include "faces/commands/help.h"
 
 const char vs_help_intro[] = "vramscope shows where GPU memory went, why it ran out, and whether a program "
-                             "will fit. It reads PyTorch's memory snapshots and records its own.";
+                             "will fit. It reads PyTorch's memory snapshots and the memory accounts of other programs, and "
+                             "records its own.";
 
 const char vs_help_files[] =
     "FILE is a snapshot written by torch.cuda.memory._dump_snapshot() of any PyTorch version (the pickle is "
-    "read, never executed), its JSON form, or a recording (.vram); it may be compressed with gzip. - is "
+    "read, never executed), its JSON form, or a recording (.vram); or a trace of PyTorch's profiler "
+    "(profile_memory=True), a log of RMM, or a device memory profile of JAX. It may be compressed with gzip. "
+    "- is "
     "standard input.";
 
 /* Text for roff: a backslash is \e, a hyphen \-, and a dot or quote that would begin a request is hidden by \&. */
