@@ -250,6 +250,9 @@ void vs_lifetimes_deinit(const vs_host *host, vs_lifetimes *lifetimes) {
 
 bool vs_lifetime_is_pending(const vs_lifetimes *lifetimes, const vs_lifetime *row, vs_moment moment) {
   if (row->free_requested != VS_NO_EVENT) return (vs_moment)row->free_requested <= moment;
+  /* Freed before the trace, which has the completion. */
+  if (row->start == VS_NO_EVENT && row->end != VS_NO_EVENT)
+    return !lifetimes->closing.at_request && !lifetimes->closing.only_completion;
   if (row->block == VS_NO_ROW) return false;
   /* Given back before the trace, or at a moment that was not recorded. */
   const bool waits = lifetimes->slice->snapshot->blocks.data[row->block].state == VS_BLOCK_PENDING;
