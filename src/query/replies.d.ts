@@ -633,6 +633,24 @@ declare namespace Replies {
     sentence: string;
   }
 
+  interface ReservedSums {
+    reserved_bytes: int; requested_bytes: int; rounding_bytes: int; pending_bytes: int; fragmented_bytes: int; releasable_bytes: int;
+  }
+
+  interface ReservedPool extends ReservedSums {
+    pool: Pool | null;
+    is_private: boolean | null;
+  }
+
+  interface ReservedReply extends DeviceReply, ReservedSums {
+    at: Moment;
+    is_exact: boolean;
+    card_bytes: int | null;
+    card_free_bytes: int | null;
+    outside_bytes: int;
+    pools: ReservedPool[];
+  }
+
   // ---- pictures and what is in them
 
   interface PictureReply extends DeviceReply {

@@ -92,6 +92,8 @@ static const char *const REQUESTS[] = {
     "{\"method\":\"map\",\"params\":{\"at\":%s}}",
     "{\"method\":\"holes\",\"params\":{\"points\":5}}",
     "{\"method\":\"fragmentation\",\"params\":{\"at\":%s}}",
+    "{\"method\":\"reserved\",\"params\":{\"at\":%s}}",
+    "{\"method\":\"reserved\",\"params\":{\"at\":%s,\"reserved_bytes\":2097152}}",
     "{\"method\":\"replay\"}",
     "{\"method\":\"whatif\",\"params\":{\"steps\":2}}",
     "{\"method\":\"course\",\"params\":{\"settings\":\"expandable_segments:True\",\"columns\":9}}",

@@ -153,6 +153,29 @@ def test_fragmentation_at_any_moment(paths):
             assert rows == pinned, where
 
 
+def test_what_reserved_memory_consists_of(paths):
+    """At any moment, by pool; and the moment that is found by its reserved bytes."""
+    keys = {"reserved_bytes": "reserved", "fragmented_bytes": "pinned", "releasable_bytes": "releasable"}
+    for path, device, memory in cases(paths):
+        option = f"device={'host' if device < 0 else device}"
+        for at, event, live in moments(path, device):
+            where = f"{path.name}, device {device}, {at}"
+            reply = cli.run("query", path, "reserved", f"at={at}", option).report()
+            everything, areas, _ = figures.fragmentation(memory, event)
+            expect(reply, {key: everything[name] for key, name in keys.items()}, where)
+            held = sum(size for _, size, _ in live) - figures.pending_at(memory, event)
+            active = reply["requested_bytes"] + reply["rounding_bytes"] + reply["pending_bytes"]
+            assert (reply["requested_bytes"], active) == (held, everything["active"]), where
+            pools = {tuple(pool["pool"]) if pool["pool"] else None: pool for pool in reply["pools"]}
+            assert len(pools) == len(reply["pools"]) and pools.keys() == {area[0] for area, of in areas.items() if of["reserved"]}, where
+            for pool, found in pools.items():
+                mine = [of for area, of in areas.items() if area[0] == pool]
+                expect(found, {key: sum(of[name] for of in mine) for key, name in keys.items()}, where)
+                assert found["is_private"] == (None if pool is None else pool != (0, 0)), where
+            again = cli.run("query", path, "reserved", f"at={event}", option, f"reserved_bytes={everything['reserved']}").report()
+            assert everything["reserved"] == 0 or abs(again["at"]["event"] - event) <= 1 and again["reserved_bytes"] == everything["reserved"], where
+
+
 def test_pages_of_expandable_segments_are_releasable(tmp_path):
     """Whole pages next to live blocks, in every reply with releasable bytes."""
     for seed in (22, 24, 40, 44, 51):

@@ -414,6 +414,23 @@ static void holes_over_the_trace(void **state) {
   expect_number(root(), "pinned.1.blocks.1.offset_bytes", 1024);
 }
 
+/* ---- what the reserved memory consists of ----------------------------------------------------------------------- */
+
+static void what_is_reserved(void **state) {
+  (void)state;
+  (void)ask_method("reserved", "\"at\":4");
+  expect_number(root(), "reserved_bytes", 2101248);
+  expect_number(root(), "requested_bytes", 1003000);
+  expect_number(root(), "rounding_bytes", 520);
+  expect_number(root(), "fragmented_bytes", 1097728);
+  expect_number(root(), "releasable_bytes", 0);
+  expect_number(root(), "pending_bytes", 0);
+  expect_count(root(), "pools", 2);
+  (void)ask_method("reserved", "\"at\":0,\"reserved_bytes\":2101248"); /* 3 obtains a segment, for 4 */
+  expect_number(root(), "at.event", 4);
+  expect_number(root(), "reserved_bytes", 2101248);
+}
+
 /* ---- between two moments --------------------------------------------------------------------------------------- */
 
 static void what_changed_between_two_moments(void **state) {
@@ -458,6 +475,7 @@ int main(void) {
       ENGINE_TEST(frees_of_two_blocks_are_not_folded),
       ENGINE_TEST(a_map_of_the_address_space),
       ENGINE_TEST(holes_over_the_trace),
+      ENGINE_TEST(what_is_reserved),
       ENGINE_TEST(what_changed_between_two_moments),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

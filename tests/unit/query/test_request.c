@@ -139,8 +139,8 @@ static void what_is_unknown_is_refused_with_the_nearest_word(void **state) {
       "{\"method\":\"xyz\"}",
       "unknown method 'xyz': there is report, stats, live, inventory, tree, blocks, events, find, segments, "
       "state, "
-      "timeline, marks, picture, groups, pick, allocation, allocations, map, holes, fragmentation, replay, "
-      "whatif, whatif_snapshot, course, oom, export, info, settings, methods");
+      "timeline, marks, picture, groups, pick, allocation, allocations, map, holes, fragmentation, reserved, "
+      "replay, whatif, whatif_snapshot, course, oom, export, info, settings, methods");
   expect_refused("{\"method\":\"live\",\"params\":{\"tpo\":1}}",
                  "unknown parameter 'tpo': did you mean 'top'?");
   expect_refused("{\"method\":\"live\",\"params\":{\"by\":\"streem\"}}",
