@@ -110,6 +110,21 @@ static void raise_peak(vs_sim_card *card) {
   card->peak_number++;
 }
 
+bool vs_sim_machine_has_new_peak(const vs_sim_machine *machine) {
+  for (uint32_t i = 0; i < machine->card_count; i++)
+    if (machine->cards[i].timed_number != machine->cards[i].peak_number) return true;
+  return false;
+}
+
+void vs_sim_machine_time_peaks(vs_sim_machine *machine, uint64_t now_us) {
+  for (uint32_t i = 0; i < machine->card_count; i++) {
+    vs_sim_card *card = &machine->cards[i];
+    if (card->timed_number == card->peak_number) continue;
+    card->timed_number = card->peak_number;
+    card->peak_time_us = now_us;
+  }
+}
+
 /* Before the accounts change for the first time after a peak of the card: what they held at that peak. */
 static void keep_accounts(const vs_sim_card *card, vs_sim_use *use) {
   if (use->kept_number == card->peak_number) return;

@@ -45,6 +45,8 @@ typedef struct vs_sim_card {
   uint64_t used_bytes;    /* by all processes, plus taken_bytes */
   uint64_t peak_bytes;    /* the maximum of used_bytes - taken_bytes, contexts included */
   uint64_t peak_number;   /* how often peak_bytes rose */
+  uint64_t timed_number;  /* the peak that peak_time_us is of */
+  uint64_t peak_time_us;  /* of that peak, as vs_sim_machine_time_peaks was told; 0: none was told yet */
   uint64_t largest_refused_bytes;
   uint64_t refused_count;
 } vs_sim_card;
@@ -89,7 +91,7 @@ typedef struct vs_sim_process {
 } vs_sim_process;
 
 #define VS_SIM_MACHINE_MAGIC \
-  UINT64_C(0x32656e2d6d69732d) /* with the version of this layout in the last byte */
+  UINT64_C(0x33656e2d6d69732d) /* with the version of this layout in the last byte */
 
 typedef struct vs_sim_machine {
   uint64_t magic;
@@ -128,6 +130,11 @@ vs_str vs_sim_machine_account_name(const vs_sim_process *process, uint32_t accou
 /* What an account held when the card had its peak. */
 uint64_t vs_sim_machine_at_peak(const vs_sim_machine *machine, uint32_t slot, uint32_t device,
                                 uint32_t account);
+
+/* Whether a card has a peak whose time was not told. */
+bool vs_sim_machine_has_new_peak(const vs_sim_machine *machine);
+/* The time of those peaks, in microseconds since 1970. */
+void vs_sim_machine_time_peaks(vs_sim_machine *machine, uint64_t now_us);
 
 /* Takes `bytes` of a card for an account, without rounding. A failure changes nothing but the counts of refusals.
  * Fails: VS_SIM_OUT_OF_MEMORY (counted), VS_SIM_INVALID_DEVICE */

@@ -1,4 +1,5 @@
 #include "faces/simcuda/core/machine.h"
+#include "os/clock.h"
 #include "os/sharedlock.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -85,7 +86,11 @@ void vs_machine_lock(vs_machine *machine) {
   vs_sharedlock_mended(machine->memory);
 }
 
-void vs_machine_unlock(vs_machine *machine) { vs_sharedlock_give(machine->memory); }
+void vs_machine_unlock(vs_machine *machine) {
+  if (vs_sim_machine_has_new_peak(machine->sim_machine))
+    vs_sim_machine_time_peaks(machine->sim_machine, vs_clock_wall_ns() / 1000);
+  vs_sharedlock_give(machine->memory);
+}
 
 /* ---- processes */
 

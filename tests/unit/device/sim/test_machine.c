@@ -255,6 +255,25 @@ static void accounts_at_the_cards_peak(void **state) {
   assert_true(then[1][3] != 0 && vs_sim_machine_check(&the_machine));
 }
 
+static void the_time_of_a_peak(void **state) {
+  (void)state;
+  begin(1000, 0);
+  const uint32_t slot = enter(1);
+  assert_false(vs_sim_machine_has_new_peak(&the_machine));
+  expect_sim_ok(vs_sim_machine_take(&the_machine, slot, 0, VS_SIM_ACCOUNT_UNKNOWN, 300));
+  assert_true(vs_sim_machine_has_new_peak(&the_machine));
+  vs_sim_machine_time_peaks(&the_machine, 11);
+  assert_false(vs_sim_machine_has_new_peak(&the_machine));
+  vs_sim_machine_give(&the_machine, slot, 0, VS_SIM_ACCOUNT_UNKNOWN, 200);
+  expect_sim_ok(vs_sim_machine_take(&the_machine, slot, 0, VS_SIM_ACCOUNT_UNKNOWN, 200)); /* as high again */
+  assert_false(vs_sim_machine_has_new_peak(&the_machine));
+  vs_sim_machine_time_peaks(&the_machine, 12);
+  assert_int_equal(the_machine.cards[0].peak_time_us, 11);
+  expect_sim_ok(vs_sim_machine_take(&the_machine, slot, 0, VS_SIM_ACCOUNT_UNKNOWN, 1));
+  vs_sim_machine_time_peaks(&the_machine, 13);
+  assert_int_equal(the_machine.cards[0].peak_time_us, 13);
+}
+
 static void libraries_have_accounts_by_name(void **state) {
   (void)state;
   char name[80] = "";
@@ -344,6 +363,7 @@ int main(void) {
       cmocka_unit_test(the_dead_give_back),
       cmocka_unit_test(slots_are_used_again_the_oldest_first),
       cmocka_unit_test(accounts_at_the_cards_peak),
+      cmocka_unit_test(the_time_of_a_peak),
       cmocka_unit_test(libraries_have_accounts_by_name),
       cmocka_unit_test(repair_after_a_death_in_the_middle),
       cmocka_unit_test(check_has_teeth),
