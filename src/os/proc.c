@@ -279,6 +279,75 @@ bool vs_proc_has_mapped(const char *root, uint64_t pid, const char *const *parts
   return found;
 }
 
+/* Reads entries of a file that end with `end`, one after the other. An entry that does not fit is cut. */
+typedef struct entries {
+  int fd;
+  char end;
+  char piece[PIECE];
+  size_t at, size;
+} entries;
+
+/* The next entry without its end; false: there is none. *fits: it was not cut. */
+static bool next_entry(entries *e, char *to, size_t capacity, bool *fits) {
+  size_t count = 0;
+  for (bool has_any = false;; has_any = true) {
+    if (e->at == e->size) {
+      e->at = 0;
+      e->size = read_some(e->fd, e->piece, sizeof e->piece);
+      if (e->size == 0 && !has_any) return false;
+    }
+    if (e->size == 0 || e->piece[e->at] == e->end) break;
+    if (count < capacity - 1) to[count] = e->piece[e->at];
+    count++;
+    e->at++;
+  }
+  if (e->size != 0) e->at++;
+  *fits = count < capacity;
+  to[*fits ? count : capacity - 1] = 0;
+  return true;
+}
+
+static bool ends_with(const char *text, const char *ending) {
+  const size_t size = strlen(text), wanted = strlen(ending);
+  return size >= wanted && strcmp(text + size - wanted, ending) == 0;
+}
+
+static vs_status copy_text(char *to, size_t capacity, const char *text) {
+  if (strlen(text) >= capacity) return VS_LIMIT;
+  memcpy(to, text, strlen(text) + 1);
+  return VS_OK;
+}
+
+enum { ENTRY = 1 << 15 }; /* a path of 4 KiB, or a long variable */
+
+vs_status vs_proc_mapped_file(const char *root, uint64_t pid, const char *ending, char *to, size_t capacity) {
+  char line[ENTRY];
+  bool fits;
+  entries e = {.fd = pid == 0 ? -1 : open_at(root, pid, "maps"), .end = '\n'};
+  if (e.fd < 0) return VS_IO;
+  vs_status status = VS_NOT_FOUND;
+  while (status == VS_NOT_FOUND && next_entry(&e, line, sizeof line, &fits)) {
+    const char *path = strchr(line, '/');
+    if (fits && path != NULL && ends_with(path, ending)) status = copy_text(to, capacity, path);
+  }
+  (void)close(e.fd);
+  return status;
+}
+
+vs_status vs_proc_variable(const char *root, uint64_t pid, const char *name, char *to, size_t capacity) {
+  char entry[ENTRY];
+  bool fits;
+  const size_t size = strlen(name);
+  entries e = {.fd = pid == 0 ? -1 : open_at(root, pid, "environ"), .end = 0};
+  if (e.fd < 0) return VS_IO;
+  vs_status status = VS_NOT_FOUND;
+  while (status == VS_NOT_FOUND && next_entry(&e, entry, sizeof entry, &fits))
+    if (strncmp(entry, name, size) == 0 && entry[size] == '=')
+      status = fits ? copy_text(to, capacity, entry + size + 1) : VS_LIMIT;
+  (void)close(e.fd);
+  return status;
+}
+
 /* ---- the machine */
 
 vs_proc_view vs_proc_view_of(const char *root) {

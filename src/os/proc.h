@@ -32,6 +32,16 @@ bool vs_proc_program(const char *root, uint64_t pid, char *to, size_t capacity);
  * cannot be read, as for processes of other users. */
 bool vs_proc_has_mapped(const char *root, uint64_t pid, const char *const *parts);
 
+/* The first file that the process has mapped and whose path ends with `ending`, NUL terminated. Fails: VS_NOT_FOUND  there is none;
+ * VS_IO  the list of its mappings cannot be read, as of another user's process; VS_LIMIT  the path does not fit */
+VS_MUST_CHECK vs_status vs_proc_mapped_file(const char *root, uint64_t pid, const char *ending, char *to,
+                                            size_t capacity);
+
+/* A variable of the environment that the process was started with, NUL terminated; changes since then are not seen. Fails: VS_NOT_FOUND  it had
+ * none of that name; VS_IO  it cannot be read; VS_LIMIT  it does not fit */
+VS_MUST_CHECK vs_status vs_proc_variable(const char *root, uint64_t pid, const char *name, char *to,
+                                         size_t capacity);
+
 /* Whether a path means the same file there as here. False where it has mounts of its own, as in a container; true where that cannot be
  * known. */
 bool vs_proc_shares_paths(const char *root, uint64_t pid);

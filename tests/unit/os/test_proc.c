@@ -125,6 +125,37 @@ static void test_maps(void **state) {
   vs_folder_remove(&folder);
 }
 
+/* A mapped file by its ending, also across pieces of the file; and a variable of the environment. */
+static void test_mapped_file_and_variable(void **state) {
+  static char text[60000];
+  char found[64];
+  vs_folder folder;
+  (void)state;
+  made_proc_begin(&folder);
+  made_proc_process(&folder,
+                    &(made_process){.pid = 7, .maps = "7f00-7f01 r-xp 0 08:01 1 /a/run.vram (deleted)\n"});
+  assert_int_equal(vs_proc_mapped_file(folder.path, 7, ".vram", found, sizeof found), VS_NOT_FOUND);
+  assert_int_equal(vs_proc_mapped_file(folder.path, 8, ".vram", found, sizeof found), VS_IO);
+  for (size_t before = 4080; before < 4110; before++) { /* the path stands across the end of a piece */
+    memset(text, '\n', before);
+    vs_format(text + before, sizeof text - before,
+              "7f00-7f01 rw-s 0 08:01 1 [heap]\n7f02 /a b/c.vram\n7f03 /d.vram");
+    made_proc_process(&folder, &(made_process){.pid = 7, .maps = text});
+    assert_int_equal(vs_proc_mapped_file(folder.path, 7, ".vram", found, sizeof found), VS_OK);
+    assert_string_equal(found, "/a b/c.vram");
+    assert_int_equal(vs_proc_mapped_file(folder.path, 7, ".vram", found, 5), VS_LIMIT);
+    assert_int_equal(vs_proc_mapped_file(folder.path, 7, "d.vram", found, sizeof found), VS_OK);
+    assert_string_equal(found, "/d.vram"); /* the last line has no end */
+  }
+  made_proc_file(&folder, "7/environ", "CUDA=0,1");
+  assert_int_equal(vs_proc_variable(folder.path, 7, "CUDA", found, sizeof found), VS_OK);
+  assert_string_equal(found, "0,1");
+  assert_int_equal(vs_proc_variable(folder.path, 7, "CUD", found, sizeof found), VS_NOT_FOUND);
+  assert_int_equal(vs_proc_variable(folder.path, 7, "CUDA", found, 3), VS_LIMIT);
+  assert_int_equal(vs_proc_variable(folder.path, 8, "CUDA", found, sizeof found), VS_IO);
+  vs_folder_remove(&folder);
+}
+
 static void test_machine(void **state) {
   vs_folder folder;
   uint64_t total, available;
@@ -228,6 +259,7 @@ int main(void) {
       cmocka_unit_test(test_boot_time_far_behind),
       cmocka_unit_test(test_containers),
       cmocka_unit_test(test_maps),
+      cmocka_unit_test(test_mapped_file_and_variable),
       cmocka_unit_test(test_machine),
       cmocka_unit_test(test_family),
       cmocka_unit_test(test_this_process),
