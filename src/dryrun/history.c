@@ -1,6 +1,7 @@
 #include "dryrun/history.h"
 #include "codec/json_reply.h"
 #include "dryrun/gather.h"
+#include "dryrun/reply_ledger.h"
 #include "os/infile.h"
 #include "os/outfile.h"
 #include <vramscope/query.h>
@@ -143,16 +144,76 @@ static vs_status ask_ranges(vs_engine *engine, const vs_dryrun_setup *setup, vs_
   return replies->status;
 }
 
+/* A process whose history is read. */
+typedef struct subject {
+  const vs_dryrun_setup *setup;
+  const vs_result *result;
+  const vs_result_process *process;
+} subject;
+
+static void put_why(vs_text *replies, const char *why) {
+  vs_jsonw w;
+  vs_text_cstr(replies, ",\"why\":");
+  vs_jsonw_begin(&w, replies, 0);
+  vs_jsonw_str(&w, vs_str_from(why));
+  vs_jsonw_end(&w);
+  vs_text_byte(replies, '}');
+}
+
+/* Appends the entry of one card: what the memory that PyTorch's allocator had of it at the card's peak consisted of, or why that is
+ * unknown. */
+static vs_status ask_reserved_of(vs_engine *engine, const subject *s, uint32_t card, int64_t device,
+                                 uint64_t bytes, vs_text *replies, vs_error *error) {
+  char what[200];
+  vs_error why = {.status = VS_OK, .offset = VS_NO_OFFSET};
+  vs_text reply;
+  vs_text_init(&reply, s->setup->host, NULL);
+  vs_format(
+      what, sizeof what,
+      "{\"method\": \"reserved\", \"params\": {\"device\": %D, \"at\": \"@%U\", \"reserved_bytes\": %U}}",
+      device, s->result->machine->cards[card].peak_time_us, bytes);
+  vs_status status = request(engine, what, &reply, &why);
+  if (status == VS_OK) status = reply.status;
+  vs_text_format(replies, "{\"card\":%u,\"reply\":", card);
+  if (status == VS_OK) vs_text_str(replies, vs_text_view(&reply));
+  else vs_text_cstr(replies, "null");
+  if (status == VS_OK) vs_text_cstr(replies, ",\"why\":null}");
+  else put_why(replies, why.text);
+  vs_text_deinit(&reply);
+  if (status == VS_OK || status == VS_NOT_FOUND) return VS_OK;
+  if (error != NULL) *error = why;
+  return status;
+}
+
+static vs_status ask_reserved(vs_engine *engine, const subject *s, vs_json devices, vs_text *replies,
+                              vs_error *error) {
+  size_t count = 0;
+  for (size_t i = 0; i < vs_json_count(devices); i++) {
+    const int64_t device = vs_reply_i64(vs_json_at(devices, i), "device");
+    uint32_t card;
+    if (device < 0 || !vs_result_card_of_number(s->result, s->process, (uint64_t)device, &card)) continue;
+    const uint64_t bytes = vs_dryrun_ledger_pytorch(s->result, card, s->process->pid);
+    if (bytes == 0) continue;
+    if (count++ != 0) vs_text_byte(replies, ',');
+    VS_TRY(ask_reserved_of(engine, s, card, device, bytes, replies, error));
+  }
+  return replies->status;
+}
+
 /* What depends on which devices there are. */
-static vs_status ask_devices(vs_engine *engine, const vs_dryrun_setup *setup, vs_str report, vs_text *replies,
-                             vs_error *error) {
+static vs_status ask_devices(vs_engine *engine, const subject *s, bool is_main, vs_str report,
+                             vs_text *replies, vs_error *error) {
   vs_json_doc document;
-  VS_TRY(vs_json_doc_init(&document, setup->host, report, error));
+  VS_TRY(vs_json_doc_init(&document, s->setup->host, report, error));
   const vs_json devices = vs_reply_at(vs_json_root(&document), "devices");
-  vs_text_cstr(replies, ",\"inventories\":[");
-  vs_status status = ask_inventories(engine, devices, replies, error);
-  vs_text_cstr(replies, "],\"step_ranges\":[");
-  if (status == VS_OK) status = ask_ranges(engine, setup, devices, replies, error);
+  vs_text_cstr(replies, ",\"reserved\":[");
+  vs_status status = ask_reserved(engine, s, devices, replies, error);
+  if (is_main) {
+    vs_text_cstr(replies, "],\"inventories\":[");
+    if (status == VS_OK) status = ask_inventories(engine, devices, replies, error);
+    vs_text_cstr(replies, "],\"step_ranges\":[");
+    if (status == VS_OK) status = ask_ranges(engine, s->setup, devices, replies, error);
+  }
   vs_text_byte(replies, ']');
   vs_json_doc_deinit(&document);
   return status;
@@ -165,35 +226,28 @@ static vs_status ask_report(vs_engine *engine, const vs_dryrun_setup *setup, vs_
   return request(engine, what, report, error);
 }
 
-/* Appends what the engine answers about a loaded snapshot. */
-typedef vs_status asking(vs_engine *engine, const vs_dryrun_setup *setup, vs_text *replies, vs_error *error);
-
-static vs_status ask_main(vs_engine *engine, const vs_dryrun_setup *setup, vs_text *replies,
-                          vs_error *error) {
+/* Appends what the engine answers about a loaded snapshot: members of an object. */
+static vs_status ask_all(vs_engine *engine, const subject *s, bool is_main, vs_text *replies,
+                         vs_error *error) {
   vs_text report;
-  vs_text_init(&report, setup->host, NULL);
-  vs_status status = ask_report(engine, setup, &report, error);
-  vs_text_cstr(replies, "{\"report\":");
+  vs_text_init(&report, s->setup->host, NULL);
+  vs_status status = ask_report(engine, s->setup, &report, error);
+  vs_text_cstr(replies, "\"report\":");
   vs_text_str(replies, vs_text_view(&report));
-  if (status == VS_OK) status = ask_devices(engine, setup, vs_text_view(&report), replies, error);
+  if (status == VS_OK) status = ask_devices(engine, s, is_main, vs_text_view(&report), replies, error);
   vs_text_deinit(&report);
   return status == VS_OK ? replies->status : status;
 }
 
-static vs_status ask_other(vs_engine *engine, const vs_dryrun_setup *setup, vs_text *replies,
-                           vs_error *error) {
-  VS_TRY(ask_report(engine, setup, replies, error));
-  return replies->status;
-}
-
 /* The memory of one snapshot at a time. If it fails, what it appended is taken away, and the plan's watcher is told. */
-static vs_status read_one(const vs_dryrun_setup *setup, const char *path, asking *ask, vs_text *replies) {
+static vs_status read_one(const subject *s, bool is_main, const char *path, vs_text *replies) {
+  const vs_dryrun_setup *setup = s->setup;
   vs_engine *engine;
   vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
   const size_t before = replies->bytes.count;
   VS_TRY(vs_engine_create(setup->host, &engine));
   vs_status status = load(engine, setup, path, &error);
-  if (status == VS_OK) status = ask(engine, setup, replies, &error);
+  if (status == VS_OK) status = ask_all(engine, s, is_main, replies, &error);
   vs_engine_destroy(engine);
   vs_dryrun_show_end(setup);
   if (status == VS_OK) return VS_OK;
@@ -204,29 +258,29 @@ static vs_status read_one(const vs_dryrun_setup *setup, const char *path, asking
   return status;
 }
 
-static void put_other(vs_text *replies, const vs_text *report, uint64_t pid, size_t number) {
-  vs_text_format(replies, "%s{\"pid\":%U,\"report\":", number == 0 ? "" : ",", pid);
-  vs_text_str(replies, vs_text_view(report));
+static void put_other(vs_text *replies, const vs_text *answers, uint64_t pid, size_t number) {
+  vs_text_format(replies, "%s{\"pid\":%U,", number == 0 ? "" : ",", pid);
+  vs_text_str(replies, vs_text_view(answers));
   vs_text_byte(replies, '}');
 }
 
 /* Appends those of the processes beside the main one; one that cannot be read is left out. */
 static vs_status read_others(const vs_dryrun_setup *setup, const vs_launch *launch, const vs_result *result,
                              vs_text *replies) {
-  vs_text report;
+  vs_text answers;
   size_t count = 0;
-  vs_text_init(&report, setup->host, NULL);
+  vs_text_init(&answers, setup->host, NULL);
   for (size_t i = 0; i < result->processes.count && count < VS_HISTORY_OTHERS; i++) {
     const vs_result_process *process = &result->processes.data[i];
     char path[VS_FOLDER_PATH];
     if (i == result->main || !vs_result_has_history(process)) continue;
     vs_gather_history_path(path, sizeof path, launch->folder.path, process);
-    report.bytes.count = 0;
-    if (read_one(setup, path, ask_other, &report) == VS_OK)
-      put_other(replies, &report, process->pid, count++);
+    answers.bytes.count = 0;
+    const subject other = {.setup = setup, .result = result, .process = process};
+    if (read_one(&other, false, path, &answers) == VS_OK) put_other(replies, &answers, process->pid, count++);
   }
-  const vs_status status = report.status == VS_OK ? replies->status : report.status;
-  vs_text_deinit(&report);
+  const vs_status status = answers.status == VS_OK ? replies->status : answers.status;
+  vs_text_deinit(&answers);
   return status;
 }
 
@@ -234,8 +288,10 @@ static vs_status read_all(const vs_dryrun_setup *setup, const vs_launch *launch,
                           const char *path, vs_json_doc *history) {
   vs_text replies;
   vs_error error;
+  const subject main = {.setup = setup, .result = result, .process = &result->processes.data[result->main]};
   vs_text_init(&replies, setup->host, NULL);
-  vs_status status = read_one(setup, path, ask_main, &replies);
+  vs_text_byte(&replies, '{');
+  vs_status status = read_one(&main, true, path, &replies);
   if (status == VS_OK) {
     vs_text_cstr(&replies, ",\"others\":[");
     status = read_others(setup, launch, result, &replies);

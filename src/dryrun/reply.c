@@ -73,6 +73,7 @@ static void put_devices(vs_jsonw *w, const vs_outcome *outcome) {
     vs_jsonw_member_str(w, "gpu", vs_str_from(outcome->setup->gpus[c].profile->key));
     vs_jsonw_member_bool(w, "is_only_size", outcome->setup->gpus[c].is_only_size);
     vs_jsonw_member_u64(w, "total_bytes", card->card->figures.total_bytes);
+    vs_jsonw_member_u64(w, "nvml_total_bytes", card->card->figures.nvml_total_bytes);
     vs_jsonw_member_u64(w, "taken_bytes", card->card->taken_bytes);
     vs_jsonw_member_bool(w, "used", card->is_used);
     vs_jsonw_member_u64(w, "driver_peak_bytes", card->driver_peak_bytes);
@@ -177,15 +178,19 @@ static void put_oom(vs_jsonw *w, const vs_result *result) {
   vs_jsonw_object_end(w);
 }
 
-/* The report of a process' history: "devices" of the main one or of another; absent: it is unknown. */
-static vs_json report_of(const vs_outcome *outcome, size_t number) {
+/* The answers about a process' history: those of the main one are in the root; absent: it is unknown. */
+static vs_json answers_of(const vs_outcome *outcome, size_t number) {
   const vs_json others = vs_reply_at(outcome->history, "others");
   const uint64_t pid = outcome->result->processes.data[number].pid;
-  if (number == outcome->result->main) return vs_reply_at(vs_reply_at(outcome->history, "report"), "devices");
+  if (number == outcome->result->main) return outcome->history;
   for (size_t i = 0; i < vs_json_count(others); i++)
-    if (vs_reply_u64(vs_json_at(others, i), "pid") == pid)
-      return vs_reply_at(vs_reply_at(vs_json_at(others, i), "report"), "devices");
+    if (vs_reply_u64(vs_json_at(others, i), "pid") == pid) return vs_json_at(others, i);
   return (vs_json){.value.kind = VS_JSON_ABSENT};
+}
+
+/* "devices" of its report. */
+static vs_json report_of(const vs_outcome *outcome, size_t number) {
+  return vs_reply_at(vs_reply_at(answers_of(outcome, number), "report"), "devices");
 }
 
 /* The peak of the process on that card, as its history has it; absent: it is unknown. */
@@ -208,6 +213,23 @@ static void put_owners(vs_jsonw *w, const vs_outcome *outcome, size_t number, ui
   const vs_json peak = peak_of(outcome, number, card);
   put_u64_or_null(w, "owner_count", !vs_json_is_absent(peak), vs_reply_u64(peak, "owner_count"));
   put_member(w, "owners", vs_reply_at(peak, "owners"));
+}
+
+/* What the memory of PyTorch's allocator on that card consisted of at the card's peak, or why that is unknown. */
+static void put_reserved(vs_jsonw *w, const vs_outcome *outcome, size_t number, uint32_t card) {
+  const vs_json answers = answers_of(outcome, number), all = vs_reply_at(answers, "reserved");
+  vs_json found = {.value.kind = VS_JSON_ABSENT};
+  for (size_t i = 0; i < vs_json_count(all); i++)
+    if (vs_reply_u64(vs_json_at(all, i), "card") == card) found = vs_json_at(all, i);
+  put_member(w, "reserved", vs_reply_at(found, "reply"));
+  vs_str why = vs_reply_str(found, "why");
+  if (vs_dryrun_ledger_pytorch(outcome->result, card, outcome->result->processes.data[number].pid) == 0)
+    why = VS_STR("PyTorch's allocator had nothing of this GPU at its peak");
+  else if (vs_json_is_absent(answers))
+    why = VS_STR("no history of PyTorch's allocator was read of the process");
+  else if (vs_json_is_absent(found))
+    why = VS_STR("the history of the process has no device that is known to be this GPU");
+  put_str_or_null(w, "reserved_why", why);
 }
 
 /* Bytes that a killed process had at its peaks and that its recording does not have, because it had not been written. */
@@ -270,6 +292,7 @@ static void put_processes(vs_jsonw *w, const vs_outcome *outcome) {
       put_pools(w, process->use[c].pools);
       put_owners(w, outcome, i, c);
       vs_dryrun_reply_ledger(w, result, c, process->pid);
+      put_reserved(w, outcome, i, c);
       vs_jsonw_object_end(w);
     }
     vs_jsonw_array_end(w);

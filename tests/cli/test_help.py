@@ -18,8 +18,8 @@ NO_PROCESS = "2147483647"  # the number of none
 NOT_FOUND = 2
 NO_ANSWER = 6  # of a dry run, because the program of these tests does not use the GPU
 TABLES = ("vary", "compare")  # which say what became of each run
-COMMANDS = ("report", "stats", "tree", "blocks", "events", "oom", "whatif", "diff", "view", "export", "query", "compact", "dryrun", "run", "attach", "detach", "check", "demo",
-            "smi", "top", "settings", "doctor", "help")
+COMMANDS = ("report", "stats", "tree", "blocks", "events", "oom", "whatif", "diff", "view", "export", "query", "compact", "dryrun", "run", "attach", "detach", "where", "check",
+            "demo", "smi", "top", "settings", "doctor", "help")
 
 FAKE = os.environ.get("VRAMSCOPE_FAKE", "")
 # A machine with two cards, for the commands that look at cards.
@@ -140,12 +140,13 @@ def test_every_example_runs(build, vramscope, call, folder, recording, command):
     examples = listed_examples(vramscope("help", command).out)
     assert examples
     (folder / "train.py").write_text("print('hello')\n")
+    (folder / "run.json").write_text('{"schema": 1, "method": "dryrun", "devices": [], "processes": []}')
     shutil.copy(recording, folder / "recording.vram")
     for example in examples:
         words = {"8000": str(free_port()), "12345": NO_PROCESS}
         done = call(*(words.get(word, word) for word in shlex.split(example)[1:]))
         lacking = "sqlite" in example and build["sqlite"] is None or "--html" in example and not build["page_reads_files"]
-        code = 3 if lacking else NO_ANSWER if example.startswith("vramscope dryrun") and not any(f"--{name} " in example for name in TABLES) else CANNOT_BE_JUDGED if example.startswith("vramscope check") and "--" in example.split() else NOT_FOUND if command in ("attach", "detach") else 0
+        code = 3 if lacking else NO_ANSWER if example.startswith("vramscope dryrun") and not any(f"--{name} " in example for name in TABLES) else CANNOT_BE_JUDGED if example.startswith("vramscope check") and "--" in example.split() else NOT_FOUND if "12345" in example else 0
         assert done.code == code, (example, done.err)
 
 

@@ -1,7 +1,7 @@
 #include "faces/dryrun/ledger.h"
 
 static bool is_of_pytorch(vs_json row) {
-  return vs_str_equal(vs_reply_str(row, "owner"), VS_STR("PyTorch's allocator"));
+  return vs_str_equal(vs_reply_str(row, "kind"), VS_STR("pytorch"));
 }
 
 void vs_sheet_put_ledger(vs_sheet *p) {
