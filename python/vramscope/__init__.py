@@ -87,6 +87,7 @@ _HOME = {
     "snapshot": "memory",
     "total_reserved_allocated_free": "memory",
     "use_allocator": "torch",
+    "where": "_where",
 }
 
 # Modules that are reached as attributes: vramscope.fastai.gpu_mem_get().
