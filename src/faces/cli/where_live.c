@@ -114,7 +114,7 @@ static void pytorch_init(pytorch *p, const vs_host *host, uint64_t pid, uint32_t
 }
 
 static void add_pytorch(const live *l, uint32_t process, const pytorch *p) {
-  static const char source[] = "its recording, as it is now";
+  static const char source[] = "recording, now";
   const vs_json none = {.value.kind = VS_JSON_ABSENT};
   const vs_json reply = p->is_known ? vs_json_root(&p->reply) : none;
   const vs_ledger_figure reserved = p->is_known

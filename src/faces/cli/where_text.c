@@ -40,7 +40,7 @@ static size_t number_of(page *p, vs_str why) {
 
 static void put_unknown(page *p, vs_json row) {
   const size_t number = number_of(p, vs_reply_str(row, "why"));
-  vs_text_cstr(vs_table_cell(&p->table), "not known");
+  vs_text_cstr(vs_table_cell(&p->table), "unknown");
   (void)vs_table_cell(&p->table);
   vs_text *cell = vs_table_cell(&p->table);
   if (number != 0) vs_text_format(cell, "[%u]", (unsigned)number);
@@ -97,7 +97,7 @@ static void put_reasons(page *p) {
     vs_format(label, sizeof label, "[%u]", (unsigned)(i + 1));
     vs_text line;
     vs_scratch_init(&line, screen);
-    vs_text_cstr(&line, "not known: ");
+    vs_text_cstr(&line, "unknown: ");
     vs_screen_safe(&line, p->reasons[i]);
     vs_screen_end_line(screen, &line, label, 4, VS_STYLE_PLAIN);
     vs_text_deinit(&line);
@@ -122,7 +122,7 @@ static void put_piece(const vs_cli *cli, vs_text *line, vs_json row) {
   vs_screen_safe(line, vs_reply_str(row, "name"));
   vs_text_byte(line, ' ');
   if (is_known(row)) vs_text_bytes(line, vs_reply_u64(row, "bytes"), cli->screen.unit);
-  else vs_text_cstr(line, "not known");
+  else vs_text_cstr(line, "unknown");
 }
 
 static vs_json used_of(vs_json card) {
@@ -160,8 +160,7 @@ static void put_other(vs_cli *cli, vs_json card) {
   vs_scratch_init(&line, &cli->screen);
   vs_format(label, sizeof label, "GPU %U", vs_reply_u64(card, "device"));
   if (is_known(used)) vs_text_bytes(&line, vs_reply_u64(used, "bytes"), cli->screen.unit);
-  else vs_text_cstr(&line, "not known how much is");
-  vs_text_cstr(&line, " used");
+  vs_text_cstr(&line, is_known(used) ? " used" : "used: unknown");
   const uint64_t unexplained = put_pieces(cli, &line, used);
   if (is_known(used) && has_all(used)) {
     vs_text_cstr(&line, ", unexplained ");
