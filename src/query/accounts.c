@@ -20,7 +20,7 @@ static bool is_about_segments(const vs_request *request) {
     return request->format == VS_EXPORT_sql || request->format == VS_EXPORT_perfetto ||
            (request->format == VS_EXPORT_csv && request->what == VS_WHAT_segments);
   return id == VS_METHOD_segments || id == VS_METHOD_state || id == VS_METHOD_map || id == VS_METHOD_holes ||
-         id == VS_METHOD_fragmentation || id == VS_METHOD_replay;
+         id == VS_METHOD_fragmentation || id == VS_METHOD_reserved || id == VS_METHOD_replay;
 }
 
 static bool is_about_replays(vs_method_id id) {

@@ -44,7 +44,8 @@ def test_whatif_is_an_estimate(vramscope, accounts):
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("arguments", (("export", "pickle"), ("export", "sql"), ("export", "perfetto"), ("query", "map"),
-                                       ("query", "segments"), ("query", "fragmentation"), ("query", "state"), ("query", "replay")))
+                                       ("query", "segments"), ("query", "fragmentation"), ("query", "state"), ("query", "replay"), ("query", "reserved"),
+                                       ("where",)))
 def test_what_needs_segments_is_refused(vramscope, accounts, name, arguments):
     done = vramscope(arguments[0], name, *arguments[1:], *(("-o", "out") if arguments[0] == "export" else ()))
     assert done.code != 0 and done.out == ""
