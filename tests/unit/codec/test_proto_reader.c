@@ -30,13 +30,8 @@ static void what_is_written_is_read(void **state) {
 
 static void what_is_broken_is_said(void **state) {
   (void)state;
-  static const char *const broken[] = {"\x08",
-                                       "\x0a\x05"
-                                       "ab",
-                                       "\x0b",
-                                       "\x09\x01",
-                                       "\x0d\x01",
-                                       "\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"};
+  static const char *const broken[] = {
+      "\x08", "\x0a\x05xy", "\x0b", "\x09\x01", "\x0d\x01", "\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"};
   for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
     vs_proto_cursor at = {.rest = vs_str_from(broken[i])};
     vs_proto_field field;
