@@ -37,8 +37,8 @@ static const char *const NOISE_IN_NAME[] = {
     "CachingAllocator",
     "CachingHostAllocator",
 };
-/* The beginnings of our own allocator's functions, and of the operations that only allocate, as profiler traces name them; and, as whole names, the functions that start a program or a thread.
- * Python functions may have the same names, so these count for C++ only. */
+/* The beginnings of our own allocator's functions, and of the operations that only allocate, as profiler traces name them; and, as whole
+ * names, the functions that start a program or a thread. Python functions may have the same names, so these count for C++ only. */
 static const char *const NATIVE_NOISE_STARTS[] = {"vs_live_", "vs_torch_", "__libc_start_", "aten::empty"};
 static const char *const NATIVE_NOISE_NAMES[] = {
     "_start",        "clone",        "clone3",
