@@ -66,7 +66,7 @@ def test_a_trace_without_memory(vramscope, folder):
 
 def test_a_page_cannot_contain_it(vramscope, accounts, folder):
     done = vramscope("view", "--html", "page.html", "kineto")
-    assert done.code != 0 and "serve it with vramscope view" in done.err
+    assert done.code != 0 and "with vramscope view" in done.err  # or this build's page has no engine at all
     assert not (folder / "page.html").exists()
 
 

@@ -417,6 +417,8 @@ static void test_marks_of_the_recorder(void **state) {
 /* What the account of another program does not say. */
 static void test_accounts(void **state) {
   (void)state;
+  const uint64_t has_them =
+      !VS_FREESTANDING; /* the engine of the page reads no accounts, and says nothing of them */
   static const struct {
     uint32_t lacks;
     vs_finding_kind kind;
@@ -431,8 +433,8 @@ static void test_accounts(void **state) {
     m.snapshot->lacks = all[i].lacks;
     if (all[i].lacks == VS_LACKS_SEGMENTS) m.snapshot->left_out = 3;
     const vs_trust trust = judge(&m, 0);
-    assert_int_equal(trust.findings[all[i].kind].count, 1);
-    assert_int_equal(trust.findings[VS_FINDING_LEFT_OUT].count, i == 0 ? 3 : 0);
+    assert_int_equal(trust.findings[all[i].kind].count, has_them);
+    assert_int_equal(trust.findings[VS_FINDING_LEFT_OUT].count, i == 0 ? 3 * has_them : 0);
     was_found[all[i].kind] = was_found[VS_FINDING_LEFT_OUT] = true;
     made_end(&m);
   }

@@ -1,6 +1,7 @@
 // The tests that WebAssembly cannot run, with the reason. Whoever runs the programs compares.
 
 const FILES = "reads files of tests/corpus";
+const ACCOUNTS = "the page's engine reads no files of other programs";
 const TRAP = "lets an internal check stop another process";
 
 export const SKIPPED = Object.freeze({
@@ -9,6 +10,15 @@ export const SKIPPED = Object.freeze({
   "snapshot.corpus: every_file_comes_back": FILES,
   "snapshot.corpus: every_file_reads_or_fails": FILES,
   "snapshot.corpus: every_writer_says_the_same": FILES,
+  "snapshot.kineto: accounts_are_read_only": ACCOUNTS,
+  "snapshot.kineto: events_of_two_devices": FILES,
+  "snapshot.kineto: memory_from_before": FILES,
+  "snapshot.kineto: spans_become_stacks": FILES,
+  "snapshot.pprof: buffers_become_blocks": FILES,
+  "snapshot.pprof: mistakes_have_a_sentence": FILES,
+  "snapshot.pprof: sizes_may_not_divide_evenly": FILES,
   "snapshot.reader: shared_rows_are_copied": FILES,
+  "snapshot.rmm: a_killed_process_leaves_half_a_line": FILES,
+  "snapshot.rmm: entries_become_events": FILES,
   "snapshot.vram: test_every_snapshot_comes_back": FILES,
 });
