@@ -1,6 +1,7 @@
 """Every file opens, and the page says what `report --json` says."""
 
 import gzip
+import re
 import sys
 from pathlib import Path
 
@@ -98,6 +99,7 @@ def test_dropped(open_page, trace):
     """A file that is dropped on the page is a file that was chosen."""
     path = trace(2000)
     page = open_page()
+    page.tab.get_by_role("button", name=re.compile("^Choose")).first.wait_for()  # the page unpacks itself after it was loaded
     page.tab.evaluate(
         """async (bytes) => {
           const transfer = new DataTransfer();
