@@ -229,12 +229,12 @@ static void compare_live_set(made *m, const book *b, const vs_lifetimes *lifetim
   vs_liveset_deinit(m->host, &live);
 }
 
-/* Whether the window can know that a block waits: it saw the request, or the end state says so. */
+/* Whether the window can know that a block waits: it saw the request, or sees the completion alone, or the end state says so. */
 static bool is_seen_pending(const life *l, const window *w, int64_t now, vs_closing closing) {
   if (l->requested == VS_NO_EVENT) return false;
   const bool waits_at_end = l->completed == VS_NO_EVENT;
   if (closing.only_completion) return waits_at_end && (l->born < w->first || now >= w->full[w->count - 1]);
-  if (l->requested < w->first) return waits_at_end && l->born < w->first;
+  if (l->requested < w->first) return waits_at_end || !closing.at_request;
   return happened(l->requested, now);
 }
 
