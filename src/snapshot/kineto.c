@@ -172,7 +172,7 @@ static vs_status add_memory(reader *r, const fields *f, bool has_failed, vs_erro
   const vs_value *args = r->args.value;
   int64_t bytes;
   uint32_t thread;
-  bool is_gpu;
+  bool is_gpu = false;
   r->memory_events++;
   VS_TRY(take_device(r, &entry.device, &is_gpu, error));
   if (!is_gpu) {
