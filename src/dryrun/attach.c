@@ -118,7 +118,7 @@ static vs_status say_unanswered(const room *r, vs_error *error) {
               r->plan->pid);
 }
 
-/* A program that has been asked and has not answered would do later what nobody waits for: what it will read then is empty. */
+/* The program was asked and has not answered. It may still read the script when nobody waits for it any more, so the script is emptied. */
 static vs_status withdraw(room *r, vs_error *error) {
   VS_TRY(vs_outfile_create(&r->out, r->script, true, error));
   return vs_outfile_finish(&r->out, error);
@@ -130,6 +130,8 @@ static vs_status ask(room *r, vs_text *text, vs_error *error) {
     VS_TRY(wait_for_answer(r, VS_ATTACH_MAIN_THREAD_US, text, error));
     if (is_answered(text)) return VS_OK;
     VS_TRY(withdraw(r, error));
+    VS_TRY(vs_attach_read(r, r->answer, text)); /* it may have answered meanwhile */
+    if (is_answered(text)) return VS_OK;
     r->is_pending = true;
     vs_format(r->script, sizeof r->script, "%s/again.py", r->folder.path);
     VS_TRY(write_script(r, error));

@@ -5,11 +5,12 @@
 
 /* ---- memory fails ---------------------------------------------------------------------------------------------- */
 
-static vs_status read_file(const vs_host *host, void *ctx) {
-  const vs_str *bytes = ctx;
+typedef vs_status snapshot_reader(const vs_host *host, vs_str bytes, vs_snapshot **out, vs_error *error);
+
+static vs_status prove(snapshot_reader *reader, const vs_host *host, const vs_str *bytes) {
   vs_snapshot *s;
   vs_error error;
-  const vs_status status = snapshot_from(host, *bytes, &s, &error);
+  const vs_status status = reader(host, *bytes, &s, &error);
   if (status != VS_OK) {
     assert_null(s);
     expect_status(error.status, status);
@@ -20,6 +21,9 @@ static vs_status read_file(const vs_host *host, void *ctx) {
   vs_snapshot_destroy(s);
   return VS_OK;
 }
+
+static vs_status read_file(const vs_host *host, void *ctx) { return prove(snapshot_from, host, ctx); }
+static vs_status read_account(const vs_host *host, void *ctx) { return prove(account_from, host, ctx); }
 
 static void reading(void **state) {
   static const char *const paths[] = {CORPUS "2.15",
@@ -36,22 +40,6 @@ static void reading(void **state) {
     assert_true(fault_prove(read_file, &bytes) > 10);
     free((void *)(uintptr_t)bytes.data);
   }
-}
-
-static vs_status read_account(const vs_host *host, void *ctx) {
-  const vs_str *bytes = ctx;
-  vs_snapshot *s;
-  vs_error error;
-  const vs_status status = account_from(host, *bytes, &s, &error);
-  if (status != VS_OK) {
-    assert_null(s);
-    expect_status(error.status, status);
-    assert_string_equal(error.text, vs_status_text(status));
-    return status;
-  }
-  assert_null(vs_snapshot_check(s));
-  vs_snapshot_destroy(s);
-  return VS_OK;
 }
 
 static void reading_accounts(void **state) {

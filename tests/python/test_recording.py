@@ -310,3 +310,29 @@ def test_a_hugging_face_training_that_runs_out_of_memory(tmp_path):
     ours, theirs = (ask(tmp_path / name, "oom")["lines"][0] for name in ("inside.vram", "oom.vram"))
     assert ours["bytes"] == theirs["bytes"] and ours["about"] == "oom"
     assert owners(tmp_path / "inside.vram") == owners(tmp_path / "oom.vram")
+
+
+def test_the_newest_seconds_are_kept(simulated, tmp_path):
+    """Events that are older than that are overwritten; the state of the memory before them leads to that of the allocator."""
+    result = simulated("""
+        import json, os, sys, torch, vramscope
+        os.chdir(sys.argv[1])
+        said = []
+        for bounds in ({"max_seconds": 0}, {"max_seconds": 5, "max_bytes": 1 << 30}):
+            try:
+                vramscope.record("run.vram", **bounds)
+            except ValueError as error:
+                said.append(str(error))
+        with vramscope.record("run.vram", max_seconds=1):
+            held = []
+            for _ in range(400_000):  # takes longer than a second anywhere
+                held.append(torch.empty(1000 + len(held), device="cuda"))
+                if len(held) > 60:
+                    del held[::2]
+        print(json.dumps([said, torch.cuda.memory_stats()["requested_bytes.all.current"]]))
+        """, tmp_path)
+    said, requested = result.result
+    assert said == ["max_seconds: at least 1, and not together with max_bytes"] * 2
+    device = device_of(tmp_path / "run.vram")
+    assert "ring_wrapped" in {finding["kind"] for finding in device["trust"]["findings"]} and not contradictions(device)
+    assert device["end"]["requested_bytes"] == requested

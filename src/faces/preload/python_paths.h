@@ -3,7 +3,7 @@
  *
  * A path is all that decides what its stack is, as long as no code object is made: the frames' instructions and owners. An instruction lies
  * in the memory of its code object, so it tells which one that is. An entry holds for one epoch (python.c). The table is of all threads, and has no lock: an entry is read and written under its own
- * sequence number, which is odd while it is written; whoever comes at that time goes without it. */
+ * sequence number, which is odd while it is written; a thread that finds it odd does not use the entry. */
 #ifndef VS_PRELOAD_PYTHON_PATHS_H
 #define VS_PRELOAD_PYTHON_PATHS_H
 
