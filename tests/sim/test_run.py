@@ -274,8 +274,8 @@ def test_a_file_that_keeps_the_newest_part(tmp_path, end):
 
 def test_a_file_that_keeps_a_time(tmp_path):
     """Its events are the newest, and the state of memory before them leads to that of the allocator."""
-    done = run(tmp_path, "-o", "run.vram", "--ring", "1s", "--gpu", "24GiB", arguments=["--storm", "600000"])
-    assert done.code == 0, done.err
+    done = run(tmp_path, "-o", "run.vram", "--ring", "1s", "--gpu", "24GiB", arguments=["--storm", "600000", "--end", "kill"])
+    assert done.code == 128 + signal.SIGKILL, done.err
     device = report_of(tmp_path / "run.vram")
     recording = ask(tmp_path / "run.vram", "report")["file"]["recording"]
     assert recording["earlier_frames"] > 0 and recording["lost_events"] == recording["lost_frames"] == 0

@@ -56,7 +56,8 @@ def environment_of(settings, *others):
     """A child's environment without what of ours, or `others`, is in this one's. Names in capitals are set as they are, others
     as VRAMSCOPE_SIM_<NAME>; None takes a variable away."""
     env = {k: v for k, v in os.environ.items() if not k.startswith((*_OURS, *others))}
-    env.update(PYTHONDONTWRITEBYTECODE="1", HF_HUB_OFFLINE="1", ASAN_OPTIONS="")
+    # PyTorch asks for the name of each address that it connects to; a name server that does not answer costs 10 s each time.
+    env.update(PYTHONDONTWRITEBYTECODE="1", HF_HUB_OFFLINE="1", ASAN_OPTIONS="", RES_OPTIONS="timeout:1 attempts:1")
     for name, value in settings.items():
         name = name if name.isupper() else f"VRAMSCOPE_SIM_{name.upper()}"
         if value is None:

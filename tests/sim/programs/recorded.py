@@ -135,7 +135,7 @@ if __name__ == "__main__":
             pass
     tell(given.history)
     if given.end in ("kill", "_exit"):
-        time.sleep(0.3)  # the recorder writes what it has every hundredth of a second
+        time.sleep(1)  # the recorder writes what it has every hundredth of a second
     if given.end == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
     if given.end == "_exit":
