@@ -124,7 +124,7 @@ def test_commands(block, tmp_path):
         if command.startswith("pip install"):
             continue  # tests/python/test_wheel.py does
         done = subprocess.run(["bash", "-c", command], cwd=tmp_path, env=plain_environment(PATH=path), text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=240, check=False)
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600, check=False)
         if shown.strip():
             assert matches(done.stdout, shown), f"python.md:{block.line}: {command}\n{done.stdout}\nand not\n{shown}"
         else:

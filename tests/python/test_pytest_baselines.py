@@ -21,7 +21,7 @@ def run_pytest(folder, *options, before=(PYTHON, "-m", "pytest"), **settings):
     """Done and {test: (outcome, message, properties)} of one run in the folder."""
     words = [*before, *PLUGIN, "-rA", "--junitxml=report.xml", *options]
     done = subprocess.run([*map(str, words)], cwd=folder, env=plain_environment(**settings), capture_output=True, text=True,
-                          timeout=240, check=False)
+                          timeout=600, check=False)
     report = folder / "report.xml"
     found = outcomes(report) if report.exists() else {}
     report.unlink(missing_ok=True)

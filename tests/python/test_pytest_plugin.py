@@ -21,7 +21,7 @@ def suite(tmp_path):
         options = [*plugin, *options, *(["--vramscope-simulate", simulate] if simulate else [])]
         command = [str(PYTHON), "-m", "pytest", "-rA", "--junitxml=report.xml", *options, "test_users.py"]
         done = subprocess.run(command, cwd=tmp_path, env=plain_environment(**settings), capture_output=True, text=True,
-                              timeout=240, check=False)
+                              timeout=600, check=False)
         done = Done(done.returncode, done.stdout, done.stderr)
         return done, outcomes(tmp_path / "report.xml")
 

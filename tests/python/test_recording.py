@@ -75,14 +75,14 @@ def test_a_recording_from_the_middle(simulated, tmp_path, settings, options):
 def test_a_process_that_is_killed(simulated, tmp_path):
     """The state follows from the one at the beginning."""
     done = simulated("""
-        import json, os, signal, sys, time, torch, vramscope
+        import json, os, recorder, signal, sys, torch, vramscope
         older = [torch.empty(1000 * i, device="cuda") for i in range(1, 20)]
         vramscope.record(sys.argv[1])
         newer = [torch.empty(1_000_000 * i, device="cuda") for i in range(1, 5)]
         del older[::2]
         stats = torch.cuda.memory_stats()
         print(json.dumps([stats[f"{name}_bytes.all.current"] for name in ("requested", "allocated", "reserved")]), flush=True)
-        time.sleep(0.3)
+        recorder.wait_until_written()
         os.kill(os.getpid(), signal.SIGKILL)
         """, tmp_path / "run.vram")
     assert done.code == -signal.SIGKILL, done.err

@@ -15,7 +15,7 @@ def profiled(tmp_path_factory):
     folder = tmp_path_factory.mktemp("profiled")
     trace, snapshot = folder / "trace.json", folder / "history.pickle"
     done = finish([BINARY, "dryrun", "--gpu", GPU, "--", PYTHON, PROGRAMS / "profiled.py", trace, snapshot],
-                  environment_of({}), folder, 240)
+                  environment_of({}), folder, 600)
     before, peak = (int(word) for word in next(line for line in done.out.splitlines() if line.startswith("before ")).split()[1::2])
     with open(snapshot, "rb") as file:
         return trace, pickle.load(file), before, peak
@@ -56,7 +56,7 @@ JAX = ROOT / "build" / "jaxvenv" / "bin" / "python"
 def test_jaxs_profile_has_its_live_arrays(tmp_path):
     profile = tmp_path / "memory.prof"
     env = environment_of({"XLA_FLAGS": "--xla_gpu_autotune_level=0", "JAX_PLATFORMS": None}, "JAX_", "XLA_")
-    done = finish([BINARY, "dryrun", "--gpu", GPU, "--", str(JAX), str(PROGRAMS / "jax_profile.py"), profile], env, tmp_path, 240)
+    done = finish([BINARY, "dryrun", "--gpu", GPU, "--", str(JAX), str(PROGRAMS / "jax_profile.py"), profile], env, tmp_path, 600)
     arrays = next(json.loads(line[7:]) for line in (done.out + done.err).splitlines() if line.startswith("RESULT "))
     blocks = ask(profile, "blocks", top=0)["blocks"]
     assert len(arrays) == 5 and sorted(block["requested_bytes"] for block in blocks) == arrays

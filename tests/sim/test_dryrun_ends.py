@@ -43,8 +43,8 @@ def test_ends(report, end, code, is_complete):
     has."""
     script = "    train(steps=1)\n    print(json.dumps(figures()), flush=True)\n    torch.cuda.empty_cache()\n"
     script += "    torch.cuda.reset_peak_memory_stats()\n"
-    if not is_complete:  # the thread that writes the recording runs every hundredth of a second, or later on a busy machine
-        script += "    import time; time.sleep(2)\n"
+    if not is_complete:
+        script += "    import recorder; recorder.wait_until_written()\n"
     reply, printed = report([], TRAIN + script + f"    {end}\n", code=code)
     own = last_line(printed)
     if not is_complete:
@@ -62,14 +62,14 @@ def test_ends(report, end, code, is_complete):
 def test_a_recording_that_was_cut_is_said(report, dryrun):
     """Here the file is as it was a while before, else a hundredth of a second before the kill."""
     script = """
-        import os, shutil, time, torch
-        recording = f"{os.environ['VRAMSCOPE_SIM_RUN']}/recording.{os.getpid()}.vram"
+        import os, recorder, shutil, torch
+        path = f"{os.environ['VRAMSCOPE_SIM_RUN']}/recording.{os.getpid()}.vram"
         first = torch.empty(1 << 20, dtype=torch.uint8, device="cuda")
-        time.sleep(0.5)
-        shutil.copy(recording, "before.vram")
+        recorder.wait_until_written()
+        shutil.copy(path, "before.vram")
         held = torch.empty(64 << 20, dtype=torch.uint8, device="cuda")
-        shutil.copy("before.vram", recording + ".part")
-        os.replace(recording + ".part", recording)
+        shutil.copy("before.vram", path + ".part")
+        os.replace(path + ".part", path)
         os.kill(os.getpid(), 9)
     """
     reply, _ = report([], script, code=137)
@@ -103,9 +103,9 @@ def test_children_by_fork(report, tmp_path, method):
     (tmp_path / "forks.py").write_text(
         "import multiprocessing, time\n"
         "def work(size, ready):\n"
-        "    import torch\n"
+        "    import recorder, torch\n"
         "    held = torch.empty(size << 20, dtype=torch.uint8, device='cuda')\n"
-        "    time.sleep(0.2)  # the recorder writes every hundredth of a second\n"
+        "    recorder.wait_until_written()\n"
         "    ready.set()\n"
         "    time.sleep(600 if size == 96 else 0)\n"
         "if __name__ == '__main__':\n"

@@ -5,7 +5,6 @@ import os
 import pickle
 import signal
 import subprocess
-import time
 
 import pytest
 from answers import ask
@@ -15,7 +14,7 @@ SEEN = {"alloc", "free_requested", "segment_alloc", "segment_free", "segment_map
 PROGRAM = [str(PYTHON), str(PROGRAMS / "recorded.py")]
 
 
-def run(folder, *options, program=PROGRAM, arguments=(), timeout=240, **settings):
+def run(folder, *options, program=PROGRAM, arguments=(), timeout=600, **settings):
     argv = [BINARY, "run", *options, "--", *program, *map(str, arguments)]
     return finish(argv, environment_of(settings), folder, timeout)
 
@@ -171,7 +170,7 @@ def test_json_and_names(tmp_path):
 def test_several_processes(tmp_path):
     """A child of a fork and the program that replaces a process have recordings of their own; workers without a GPU have none."""
     program = """
-        import os, sys, time, torch
+        import os, recorder, sys, torch
         from torch.utils.data import DataLoader
 
         def use(n):
@@ -179,7 +178,7 @@ def test_several_processes(tmp_path):
 
         if os.fork() == 0:
             use(1000)
-            time.sleep(0.3)  # what is recorded in the last hundredth of a second is lost
+            recorder.wait_until_written()
             os.execv(sys.executable, [sys.executable, "-c", "import torch; torch.empty(3000, device='cuda')"])
         os.wait()
         list(DataLoader(range(8), num_workers=2))
@@ -201,7 +200,6 @@ def test_signals_reach_the_program(tmp_path):
     argv = [BINARY, "run", "-o", "run.vram", "--gpu", "24GiB", "--", *PROGRAM, "--end", "wait"]
     with subprocess.Popen(argv, env=environment_of({}), cwd=tmp_path, stdout=subprocess.PIPE, text=True) as started:
         assert started.stdout.readline().startswith('{"pid"')
-        time.sleep(0.2)
         os.kill(started.pid, signal.SIGTERM)
         assert started.wait(60) == 128 + signal.SIGTERM
     assert report_of(tmp_path / "run.vram")["trace"]["events"] > 500
@@ -254,7 +252,7 @@ def test_a_file_that_keeps_the_newest_part(tmp_path, end):
     assert "ring_wrapped" not in kinds(report_of(tmp_path / "run.vram"))  # it is not full
     settings = {"LD_PRELOAD": f"{library}:{preload()}", "VRAMSCOPE_RECORD": tmp_path / "ring.vram", "VRAMSCOPE_RECORD_RING": 1 << 20,
                 "VRAMSCOPE_SIM_GPU": "24GiB", "PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:64"}
-    done = finish([*PROGRAM, "--storm", "250000", "--end", end], environment_of(settings), tmp_path, 240)
+    done = finish([*PROGRAM, "--storm", "250000", "--end", end], environment_of(settings), tmp_path, 600)
     assert done.code == (-signal.SIGKILL if end == "kill" else 0), done.err
     path = tmp_path / "ring.vram"
     assert path.stat().st_size == 1 << 20
@@ -310,7 +308,7 @@ def test_only_out_of_memory_errors_are_kept(tmp_path):
 def test_a_killed_process_leaves_its_part(tmp_path):
     """With the state at which it began, after an error that was handled."""
     program = """
-        import json, os, signal, time, torch
+        import json, os, recorder, signal, torch
         early = torch.empty(1 << 29, dtype=torch.uint8, device="cuda")
         try:
             held = [torch.empty(1 << 30, dtype=torch.uint8, device="cuda") for _ in range(1000)]
@@ -319,7 +317,7 @@ def test_a_killed_process_leaves_its_part(tmp_path):
         later = torch.empty(1000, device="cuda")
         stats = torch.cuda.memory_stats()
         print(json.dumps({"pid": os.getpid(), "torch": torch.__version__, "stats": {k: v for k, v in stats.items() if isinstance(v, int)}}), flush=True)
-        time.sleep(0.3)
+        recorder.wait_until_written()
         os.kill(os.getpid(), signal.SIGKILL)
     """
     done = run(tmp_path, "--on-oom", "oom.vram", "--gpu", "4GiB", program=command(program, []))

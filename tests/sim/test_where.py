@@ -186,14 +186,14 @@ def test_a_recorded_process(tmp_path):
     """A process asks about itself while it is recorded: PyTorch's rows are those of its statistics at that moment."""
     scenarios = Path(__file__).parents[1] / "fake" / "scenarios"
     script = """
-        import json, os, subprocess, sys, time, torch
+        import json, os, recorder, subprocess, sys, torch
         kept = [torch.empty(5 * (1 << 20) + 7, dtype=torch.uint8, device="cuda") for _ in range(20)]
         del kept[::2]
         stats = torch.cuda.memory_stats()
         open("machine.txt", "w").write(f"include = {sys.argv[2]}/h200.txt\\n[card 0]\\nmemory.used = 33934016512\\nprocess = {os.getpid()} C 20000MiB\\n")
         environment = {**os.environ, "VRAMSCOPE_NVML": sys.argv[3], "VRAMSCOPE_FAKE_NVML": "machine.txt"}
         environment = {key: value for key, value in environment.items() if key != "LD_PRELOAD"}
-        time.sleep(0.5)  # the writer has written all
+        recorder.wait_until_written()
         asked = subprocess.run([sys.argv[1], "where", "--json", str(os.getpid())], env=environment, capture_output=True, text=True)
         print(json.dumps({"where": asked.stdout, "err": asked.stderr, "reserved": stats["reserved_bytes.all.current"],
                           "allocated": stats["allocated_bytes.all.current"], "requested": stats["requested_bytes.all.current"]}))

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BINARY = os.environ.get("VRAMSCOPE", "")
 LIBRARIES = Path(os.environ.get("VRAMSCOPE_SIMCUDA", ""))  # the folder of the faces
 PYTHON = Path(os.environ.get("VRAMSCOPE_SIM_PYTHON", ROOT / "build/simvenv/bin/python"))
-TIMEOUT = 240  # seconds: something hangs
+TIMEOUT = 600  # seconds: something hangs
 
 INTERPRETER = Path(__file__).parent / "interpreter"  # the sitecustomize of every program
 

@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 
+import recorder
 import torch
 
 
@@ -133,9 +134,9 @@ if __name__ == "__main__":
             out_of_memory()
         except torch.cuda.OutOfMemoryError:
             pass
+    if given.end in ("kill", "_exit", "wait"):
+        recorder.wait_until_written()
     tell(given.history)
-    if given.end in ("kill", "_exit"):
-        time.sleep(1)  # the recorder writes what it has every hundredth of a second
     if given.end == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
     if given.end == "_exit":
