@@ -1,62 +1,16 @@
 #include "record/record.h"
 #include "os/clock.h"
-#include "os/folder.h"
 #include "os/modules.h"
 #include "os/thread.h"
-#include "read_back.h"
 #include "record/recorder.h"
+#include "recording.h"
 #include "support/random.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-/* ---- where files go, and the usual recorder */
-
-static vs_folder folder;
-static char path[VS_FOLDER_PATH + 32];
-
-static vs_recorder *open_with(vs_record_options options) {
-  vs_recorder *recorder;
-  vs_error error = {0};
-  options.path = path;
-  options.may_replace = true;
-  if (vs_record_open(vs_host_default(), &options, &recorder, &error) != VS_OK) fail_msg("%s", error.text);
-  return recorder;
-}
-
-static vs_record_figures close_it(vs_recorder *recorder) {
-  vs_record_figures figures;
-  vs_error error = {0};
-  if (vs_record_close(recorder, &figures, &error) != VS_OK) fail_msg("%s", error.text);
-  return figures;
-}
-
-/* Event number i says so everywhere. */
-static void record(vs_recorder *recorder, uint64_t i, vs_context context) {
-  const vs_event event = {.address = UINT64_C(0x7f0000000000) + i * 512,
-                          .size = i + 1,
-                          .rounded = (i / 512 + 1) * 512,
-                          .stream = i % 3,
-                          .context = context,
-                          .kind = VS_EVENT_ALLOC};
-  const vs_record_facts facts = {.time_ns = i * 1000, .device = (int32_t)(i % 2)};
-  vs_record_event(recorder, &event, &facts);
-}
-
-static void expect_numbered(const back *b, uint64_t at, uint64_t i) {
-  const vs_trace_event *event = &b->events.data[at];
-  assert_int_equal(event->address, UINT64_C(0x7f0000000000) + i * 512);
-  assert_int_equal(event->size, i + 1);
-  assert_int_equal(event->rounded, (i / 512 + 1) * 512);
-  assert_int_equal(event->kind, VS_EVENT_ALLOC);
-  assert_int_equal(b->contexts[event->context].stream, i % 3);
-  assert_int_equal(b->contexts[event->context].device, i % 2);
-}
 
 static void put_text_setting(vs_recorder *recorder, vs_str key, vs_str text) {
   vs_record_put_setting(
@@ -351,50 +305,7 @@ static void test_the_file_has_the_order_of_all_threads(void **state) {
   vs_record_stacks_destroy(c.stacks);
 }
 
-/* ---- losses */
-
-static void test_a_full_ring_loses_and_counts(void **state) {
-  (void)state;
-  enum { COUNT = 60000 };
-  vs_recorder *recorder =
-      open_with((vs_record_options){.ring_slots = VS_RECORD_LEAST_RING, .flush_ms = 1000});
-  for (uint64_t i = 0; i < COUNT; i++) record(recorder, i, VS_CONTEXT_NONE);
-  const vs_record_figures figures = close_it(recorder);
-  assert_int_equal(figures.events + figures.lost_ring, COUNT);
-  assert_int_equal(figures.lost_file + figures.lost_other, 0);
-  back *b = back_read(path);
-  assert_int_equal(b->events.count, figures.events);
-  assert_int_equal(b->lost, figures.lost_ring);
-  assert_int_equal(b->report.unrecorded, figures.lost_ring);
-  uint64_t last = 0;
-  for (size_t i = 0; i < b->events.count; i++) { /* what is there is right, and in order */
-    const uint64_t number = b->events.data[i].size - 1;
-    assert_true(i == 0 || number > last);
-    expect_numbered(b, i, number);
-    last = number;
-  }
-  back_free(b);
-}
-
-static void test_the_ring_takes_what_it_has_room_for(void **state) {
-  (void)state;
-  vs_recorder *recorder = open_with((vs_record_options){.ring_slots = VS_RECORD_LEAST_RING});
-  vs_record_flush(recorder); /* no ring yet: returns */
-  record(recorder, 0, VS_CONTEXT_NONE);
-  vs_record_flush(recorder);
-  /* A number that a thread took but has not published: the writer waits for it. */
-  const uint64_t taken = atomic_fetch_add(&recorder->sequence, 1);
-  for (uint64_t i = 1; i <= VS_RECORD_LEAST_RING + 5; i++) record(recorder, i, VS_CONTEXT_NONE);
-  assert_int_equal(vs_record_figures_of(recorder).lost_ring, 5);
-  const vs_record_figures figures = close_it(recorder); /* now it does not come any more */
-  assert_int_equal(taken, 2);                           /* after the thread's introduction and one event */
-  assert_int_equal(figures.events, 1 + VS_RECORD_LEAST_RING);
-  assert_int_equal(figures.lost_other, 1);
-  back *b = back_read(path);
-  assert_int_equal(b->lost, 6);
-  for (uint64_t i = 0; i < figures.events; i++) expect_numbered(b, i, i);
-  back_free(b);
-}
+/* ---- threads that come and go share rings */
 
 /* The writer waits for a number that does not come; meanwhile the thread behind it ends, and another one begins. */
 static void test_a_ring_is_kept_until_it_is_read(void **state) {
@@ -420,188 +331,6 @@ static void test_a_ring_is_kept_until_it_is_read(void **state) {
   for (int i = 0; i < 2; i++) assert_int_equal(b->contexts[b->events.data[i + 1].context].thread, threads[i]);
   back_free(b);
 }
-
-static vs_recorder *interrupted;
-
-static void record_in_handler(int number) {
-  (void)number;
-  record(interrupted, 1, VS_CONTEXT_NONE);
-}
-
-static void test_a_signal_within_an_event_is_lost_and_counted(void **state) {
-  (void)state;
-  interrupted = open_with((vs_record_options){0});
-  record(interrupted, 0, VS_CONTEXT_NONE);
-  (void)signal(SIGUSR1, record_in_handler);
-  (void)raise(SIGUSR1); /* between events it is one */
-  interrupted->rings[0]->is_busy = true;
-  (void)raise(SIGUSR1);
-  interrupted->rings[0]->is_busy = false;
-  (void)signal(SIGUSR1, SIG_DFL);
-  const vs_record_figures figures = close_it(interrupted);
-  assert_int_equal(figures.events, 2);
-  assert_int_equal(figures.lost_other, 1);
-}
-
-/* ---- waiting, and the state after a loss */
-
-static void test_a_wait_has_a_bound_and_is_counted(void **state) {
-  (void)state;
-  vs_recorder *recorder =
-      open_with((vs_record_options){.ring_slots = VS_RECORD_LEAST_RING, .wait = true, .wait_ms = 20});
-  record(recorder, 0, VS_CONTEXT_NONE);
-  vs_record_flush(recorder);
-  atomic_fetch_add(&recorder->sequence, 1); /* for which the writer waits two seconds */
-  for (uint64_t i = 1; i <= VS_RECORD_LEAST_RING; i++) record(recorder, i, VS_CONTEXT_NONE);
-  assert_int_equal(vs_record_figures_of(recorder).waits, 0);
-  const uint64_t began = vs_clock_ns();
-  for (uint64_t i = 1; i <= 3; i++) record(recorder, 100000 + i, VS_CONTEXT_NONE);
-  const uint64_t took = vs_clock_ns() - began;
-  assert_in_range(took, 60000000, 1500000000);
-  const vs_record_figures figures = close_it(recorder);
-  assert_int_equal(figures.lost_ring, 3);
-  assert_int_equal(figures.waits, 3);
-  assert_in_range(figures.waited_ns, 60000000, took);
-  assert_int_equal(figures.lost_since_ns, 100001 * 1000);
-  assert_int_equal(figures.events, 1 + VS_RECORD_LEAST_RING);
-}
-
-/* A program with one device, whose memory is the number of its last event: that is the only block of the state. */
-typedef struct device {
-  pthread_mutex_t lock;
-  uint64_t next;
-  unsigned refusals; /* of the first checkpoints */
-} device;
-
-static bool write_state(void *ctx, vs_recorder *recorder) {
-  device *d = ctx;
-  if (d->refusals != 0) {
-    d->refusals--;
-    return false;
-  }
-  if (pthread_mutex_trylock(&d->lock) != 0) return false;
-  const vs_record_segment segment = {.address = 1 << 20, .size = 1 << 20};
-  const vs_record_block block = {.address = 1 << 20, .size = 1 << 20, .requested = d->next};
-  vs_record_state_begin(recorder, VS_RECORD_AT_CHECKPOINT, d->next * 1000);
-  vs_record_state_segment(recorder, &segment);
-  vs_record_state_block(recorder, &block);
-  vs_record_state_end(recorder);
-  assert_int_equal(pthread_mutex_unlock(&d->lock), 0);
-  return true;
-}
-
-/* The file as its reader meets it: events without a gap, a loss, the state, events without a gap ... */
-typedef struct walk {
-  uint64_t next, lost, states;
-  bool is_lost;
-} walk;
-
-static vs_status walk_on(void *ctx, const vs_trace_item *item) {
-  walk *w = ctx;
-  if (item->tag == VS_TRACE_EVENT) {
-    assert_false(w->is_lost);
-    assert_int_equal(item->is.event.size, ++w->next);
-  } else if (item->tag == VS_TRACE_LOST) {
-    /* Only the first one of a gap has to be exact: events are lost while the next ones are written. */
-    if (!w->is_lost) assert_int_equal(item->is.lost.since_us, w->next);
-    else if (item->is.lost.since_us != VS_TRACE_NO_TIME)
-      assert_true(item->is.lost.since_us >= (int64_t)w->next);
-    w->next += item->is.lost.events - w->lost;
-    w->lost = item->is.lost.events;
-    w->is_lost = true;
-  } else if (item->tag == VS_TRACE_STATE_BEGIN) {
-    assert_int_equal(item->is.state.moment, VS_TRACE_AT_CHECKPOINT);
-    assert_int_equal(item->is.state.time_us, w->next);
-  } else if (item->tag == VS_TRACE_BLOCK) {
-    assert_true(w->is_lost);
-    assert_int_equal(item->is.block.requested, w->next);
-  } else if (item->tag == VS_TRACE_STATE_END) {
-    w->is_lost = false;
-    w->states++;
-  }
-  return VS_OK;
-}
-
-static walk walk_file(void) {
-  vs_infile file;
-  vs_input input;
-  vs_error error;
-  vs_trace_report report;
-  walk w = {0};
-  expect_ok(vs_infile_open(&file, path, &error));
-  expect_ok(vs_input_init(&input, vs_host_default(), vs_infile_reader(&file)));
-  expect_ok(
-      vs_trace_read(vs_host_default(), &input, NULL, &(vs_trace_visitor){&w, walk_on}, &report, &error));
-  assert_int_equal(report.damages, 0);
-  vs_input_deinit(&input);
-  vs_infile_close(&file);
-  return w;
-}
-
-static void test_after_a_loss_the_state_is_written(void **state) {
-  (void)state;
-  enum { COUNT = 400000, PAUSE_EACH = 50000 };
-  device d = {.lock = PTHREAD_MUTEX_INITIALIZER, .refusals = 2};
-  vs_recorder *recorder = open_with((vs_record_options){
-      .ring_slots = VS_RECORD_LEAST_RING, .checkpoint = write_state, .checkpoint_ctx = &d});
-  vs_record_clock(recorder, 0);
-  for (uint64_t i = 0; i < COUNT; i++) {
-    assert_int_equal(pthread_mutex_lock(&d.lock), 0);
-    record(recorder, i, VS_CONTEXT_NONE);
-    d.next = i + 1;
-    assert_int_equal(pthread_mutex_unlock(&d.lock), 0);
-    if (i % PAUSE_EACH == 0) vs_clock_sleep_ns(30000000);
-  }
-  const vs_record_figures figures = close_it(recorder);
-  const walk w = walk_file();
-  assert_int_equal(w.next, COUNT);
-  assert_int_equal(w.lost, figures.lost_ring);
-  assert_int_equal(figures.events + figures.lost_ring, COUNT);
-  assert_int_equal(w.states, figures.checkpoints);
-  assert_true(figures.lost_ring > 0 && figures.checkpoints > 0);
-  assert_int_equal(figures.lost_file + figures.lost_other + figures.waits, 0);
-}
-
-/* An event of another device may be on its way when the writer thread has emptied the rings and takes the locks: it comes before
- * the state. */
-static bool write_late_event(void *ctx, vs_recorder *recorder) {
-  device *d = ctx;
-  if (d->refusals++ != 0) return false;
-  recorder->mode = VS_RECORDER_ON;
-  record(recorder, 1, VS_CONTEXT_NONE);
-  recorder->mode = VS_RECORDER_SUSPENDED;
-  d->next = 3;
-  vs_record_state_begin(recorder, VS_RECORD_AT_CHECKPOINT, 3000);
-  vs_record_state_end(recorder);
-  return true;
-}
-
-static void test_the_state_comes_after_all_events_before_it(void **state) {
-  (void)state;
-  device d = {.lock = PTHREAD_MUTEX_INITIALIZER};
-  vs_recorder *recorder =
-      open_with((vs_record_options){.checkpoint = write_late_event, .checkpoint_ctx = &d});
-  vs_record_clock(recorder, 0);
-  record(recorder, 0, VS_CONTEXT_NONE);
-  recorder->rings[0]->is_busy = true; /* as in a signal handler: the event is lost */
-  record(recorder, 2, VS_CONTEXT_NONE);
-  recorder->rings[0]->is_busy = false;
-  for (int tries = 0; tries < 5000 && vs_record_figures_of(recorder).checkpoints == 0; tries++)
-    vs_clock_sleep_ns(1000000);
-  record(recorder, 3, VS_CONTEXT_NONE);
-  const vs_record_figures figures = close_it(recorder);
-  assert_int_equal(figures.checkpoints, 1);
-  assert_int_equal(figures.lost_other, 1);
-  assert_int_equal(figures.events, 3);
-  back *b = back_read(path);
-  assert_int_equal(b->events.count, 3);
-  assert_int_equal(b->events_before_state, 2);
-  expect_numbered(b, 1, 1);
-  expect_numbered(b, 2, 3);
-  back_free(b);
-}
-
-/* ---- threads that come and go share rings */
 
 static void record_one(void *ctx) {
   crowd *c = ctx;
@@ -737,75 +466,6 @@ static void test_a_thread_records_to_its_very_end(void **state) {
   back_free(b);
 }
 
-/* ---- the file fails, the program goes on */
-
-typedef struct told {
-  unsigned count;
-  char text[512];
-} told;
-
-static void remember(void *ctx, const char *sentence) {
-  told *t = ctx;
-  t->count++;
-  vs_format(t->text, sizeof t->text, "%s", sentence);
-}
-
-static void test_a_full_disk_ends_the_recording_not_the_program(void **state) {
-  (void)state;
-  enum { COUNT = 200000, LIMIT = 3 << 19 }; /* a million bytes is mapped at a time */
-  struct rlimit before, limit;
-  assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-  limit = before;
-  limit.rlim_cur = LIMIT;
-  assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-  told t = {0};
-  vs_recorder *recorder = open_with((vs_record_options){.wait = true, .say = remember, .say_ctx = &t});
-  for (uint64_t i = 0; i < COUNT; i++) record(recorder, i * 7919 % COUNT, VS_CONTEXT_NONE);
-  assert_false(vs_record_is_on(recorder));
-  vs_record_flush(recorder);
-  vs_record_figures figures;
-  vs_error error = {0};
-  const vs_status status = vs_record_close(recorder, &figures, &error);
-  assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-  assert_string_equal(vs_status_name(status), "IO");
-  assert_non_null(strstr(error.text, "too large"));
-  assert_int_equal(t.count, 1);
-  assert_non_null(strstr(t.text, "recording has stopped"));
-  assert_int_equal(figures.events + figures.lost_file, COUNT);
-  assert_true(figures.events > 10000);
-  back *b = back_read(path);
-  assert_int_equal(b->events.count, figures.events);
-  assert_int_equal(b->lost, figures.lost_file); /* which is told, and why, although the disk is full */
-  assert_non_null(strstr(b->stopped, "too large"));
-  assert_int_equal(b->report.open_frames, 0);
-  for (uint64_t i = 0; i < b->events.count; i++) expect_numbered(b, i, i * 7919 % COUNT);
-  back_free(b);
-}
-
-static void test_opening_says_why_not(void **state) {
-  (void)state;
-  vs_recorder *recorder;
-  vs_error error = {0};
-  vs_record_options options = {.path = "/nowhere/at/all.vram"};
-  expect_status(vs_record_open(vs_host_default(), &options, &recorder, &error), VS_NOT_FOUND);
-  assert_null(recorder);
-  options.path = folder.path;
-  options.may_replace = true;
-  expect_status(vs_record_open(vs_host_default(), &options, &recorder, &error), VS_IO);
-  options.path = path;
-  expect_ok(vs_record_open(vs_host_default(), &options, &recorder, &error));
-  (void)close_it(recorder);
-  options.may_replace = false;
-  expect_status(vs_record_open(vs_host_default(), &options, &recorder, &error), VS_IO);
-  assert_string_equal(error.text, "file exists");
-  options.may_replace = true;
-  options.ring_slots = 1000;
-  expect_status(vs_record_open(vs_host_default(), &options, &recorder, &error), VS_BAD_ARGUMENT);
-  back *b = back_read(path); /* which is untouched */
-  assert_int_equal(b->events.count, 0);
-  back_free(b);
-}
-
 /* ---- fork */
 
 static void test_a_child_leaves_the_parents_file_alone(void **state) {
@@ -900,122 +560,6 @@ static void test_simulated_runs_give_equal_bytes(void **state) {
   free(second);
 }
 
-/* ---- a ring file keeps the newest */
-
-static void test_a_ring_file_keeps_the_newest(void **state) {
-  (void)state;
-  enum { COUNT = 300000, BYTES = 1 << 20 };
-  vs_recorder *recorder = open_with((vs_record_options){.wait = true, .max_bytes = BYTES});
-  for (uint64_t i = 0; i < COUNT; i++) record(recorder, i * 7919 % COUNT, VS_CONTEXT_NONE);
-  const vs_record_figures figures = close_it(recorder);
-  assert_int_equal(figures.events, COUNT);
-  struct stat file;
-  assert_int_equal(stat(path, &file), 0);
-  assert_int_equal(file.st_size, BYTES);
-  back *b = back_read(path);
-  assert_true(b->events.count > COUNT / 10 && b->events.count < COUNT);
-  for (uint64_t i = 0; i < b->events.count; i++)
-    expect_numbered(b, i, (COUNT - b->events.count + i) * 7919 % COUNT);
-  back_free(b);
-}
-
-/* A frame begins with its header: each of a file that went round is written, and each of one that did not is there. */
-static uint64_t count_frames(void) {
-  struct stat file;
-  assert_int_equal(stat(path, &file), 0);
-  assert_int_equal(file.st_size % VS_TRACE_FRAME_SIZE, 0);
-  FILE *f = fopen(path, "rb");
-  assert_non_null(f);
-  for (long at = 0; at < file.st_size; at += VS_TRACE_FRAME_SIZE) {
-    char head[8] = "";
-    assert_int_equal(fseek(f, at, SEEK_SET), 0);
-    assert_int_equal(fread(head, 1, sizeof head, f), sizeof head);
-    if (head[0] == 0) fail_msg("no frame at byte %ld", at);
-  }
-  (void)fclose(f);
-  return (uint64_t)file.st_size / VS_TRACE_FRAME_SIZE;
-}
-
-static void test_a_ring_file_uses_all_of_its_frames(void **state) {
-  (void)state;
-  enum { BYTES = 1 << 20 };
-  for (uint64_t count = 10; count <= 150000; count += 149990) {
-    vs_recorder *recorder = open_with((vs_record_options){.wait = true, .max_bytes = BYTES});
-    for (uint64_t i = 0; i < count; i++) record(recorder, i * 7919 % count, VS_CONTEXT_NONE);
-    (void)close_it(recorder);
-    const uint64_t frames = count_frames();
-    if (count == 10) assert_int_equal(frames, 1);
-    else assert_true(frames <= BYTES / VS_TRACE_FRAME_SIZE);
-  }
-}
-
-/* ---- a file that keeps a time: while events come fast it grows, between frames that are older and frames that are newer */
-
-enum { SLOW = 150000, FAST = 200000, SLOW_NS = 1000, FAST_NS = 10, KEPT_NS = 40 * 1000 * 1000 };
-
-static uint64_t time_of(uint64_t i) {
-  if (i < SLOW) return i * SLOW_NS;
-  if (i < SLOW + FAST) return (uint64_t)SLOW * SLOW_NS + (i - SLOW) * FAST_NS;
-  return (uint64_t)SLOW * SLOW_NS + (uint64_t)FAST * FAST_NS + (i - SLOW - FAST) * SLOW_NS;
-}
-
-static uint64_t place_of(uint64_t i) { return i * 7919 % (2 * SLOW + FAST); }
-
-static void expect_newest(uint64_t count, bool is_whole) {
-  back *b = back_read(path);
-  const uint64_t first = count - b->events.count;
-  assert_int_equal(b->report.damages, 0);
-  for (uint64_t i = 0; i < b->events.count; i++) {
-    const vs_trace_event *event = &b->events.data[i];
-    assert_int_equal(event->address, UINT64_C(0x7f0000000000) + place_of(first + i) * 512);
-    assert_int_equal(event->time_us, time_of(first + i) / 1000);
-  }
-  assert_true(is_whole == (first == 0));
-  if (!is_whole) assert_true(time_of(first) < time_of(count - 1) - KEPT_NS);
-  assert_true(b->report.earlier_frames != 0 || is_whole);
-  back_free(b);
-}
-
-static void test_a_file_keeps_a_time(void **state) {
-  (void)state;
-  static const uint64_t counts[] = {40000, SLOW, SLOW + FAST, 2 * SLOW + FAST};
-  uint64_t bytes[4];
-  for (size_t k = 0; k < 4; k++) {
-    vs_recorder *recorder = open_with((vs_record_options){.wait = true, .max_ns = KEPT_NS});
-    vs_record_clock(recorder, 0);
-    for (uint64_t i = 0; i < counts[k]; i++) {
-      const vs_event event = {
-          .address = UINT64_C(0x7f0000000000) + place_of(i) * 512, .size = i + 1, .kind = VS_EVENT_ALLOC};
-      vs_record_event(recorder, &event, &(vs_record_facts){.time_ns = time_of(i)});
-    }
-    assert_int_equal(close_it(recorder).events, counts[k]);
-    bytes[k] = count_frames() * VS_TRACE_FRAME_SIZE;
-    expect_newest(counts[k], k == 0);
-  }
-  assert_int_equal(bytes[1], 16 * VS_TRACE_FRAME_SIZE);
-  assert_true(bytes[2] > 2 * bytes[1]);
-  /* Places are used again. When the writer thread comes decides how many checkpoints there are. */
-  assert_true(bytes[3] < bytes[2] + 4 * VS_TRACE_FRAME_SIZE);
-  vs_record_options both = {.path = path, .may_replace = true, .max_ns = 1, .max_bytes = 1};
-  vs_recorder *recorder;
-  vs_error error;
-  assert_int_equal(vs_record_open(vs_host_default(), &both, &recorder, &error), VS_BAD_ARGUMENT);
-}
-
-static int make_folder(void **state) {
-  (void)state;
-  vs_error error;
-  if (vs_folder_create(&folder, "vramscope-record-", &error) != VS_OK) return -1;
-  vs_format(path, sizeof path, "%s/test.vram", folder.path);
-  return 0;
-}
-
-static int remove_folder(void **state) {
-  (void)state;
-  vs_folder_remove(&folder);
-  return 0;
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_all_kinds_of_messages),
@@ -1023,24 +567,13 @@ int main(void) {
       cmocka_unit_test(test_names_are_as_long_as_they_may_be),
       cmocka_unit_test(test_a_return_address_belongs_to_its_call),
       cmocka_unit_test(test_the_file_has_the_order_of_all_threads),
-      cmocka_unit_test(test_a_full_ring_loses_and_counts),
-      cmocka_unit_test(test_the_ring_takes_what_it_has_room_for),
       cmocka_unit_test(test_a_ring_is_kept_until_it_is_read),
-      cmocka_unit_test(test_a_signal_within_an_event_is_lost_and_counted),
-      cmocka_unit_test(test_a_wait_has_a_bound_and_is_counted),
-      cmocka_unit_test(test_after_a_loss_the_state_is_written),
-      cmocka_unit_test(test_the_state_comes_after_all_events_before_it),
       cmocka_unit_test(test_rings_are_used_again),
       cmocka_unit_test(test_short_threads_share_a_ring),
       cmocka_unit_test(test_the_memory_of_ended_threads_is_released),
       cmocka_unit_test(test_a_thread_records_to_its_very_end),
-      cmocka_unit_test(test_a_full_disk_ends_the_recording_not_the_program),
-      cmocka_unit_test(test_opening_says_why_not),
       cmocka_unit_test(test_a_child_leaves_the_parents_file_alone),
       cmocka_unit_test(test_simulated_runs_give_equal_bytes),
-      cmocka_unit_test(test_a_file_keeps_a_time),
-      cmocka_unit_test(test_a_ring_file_keeps_the_newest),
-      cmocka_unit_test(test_a_ring_file_uses_all_of_its_frames),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

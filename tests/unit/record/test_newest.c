@@ -1,0 +1,116 @@
+/* Files that keep the newest part: a number of bytes, or a time. */
+#include "recording.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+/* ---- a ring file keeps the newest */
+
+static void test_a_ring_file_keeps_the_newest(void **state) {
+  (void)state;
+  enum { COUNT = 300000, BYTES = 1 << 20 };
+  vs_recorder *recorder = open_with((vs_record_options){.wait = true, .max_bytes = BYTES});
+  for (uint64_t i = 0; i < COUNT; i++) record(recorder, i * 7919 % COUNT, VS_CONTEXT_NONE);
+  const vs_record_figures figures = close_it(recorder);
+  assert_int_equal(figures.events, COUNT);
+  struct stat file;
+  assert_int_equal(stat(path, &file), 0);
+  assert_int_equal(file.st_size, BYTES);
+  back *b = back_read(path);
+  assert_true(b->events.count > COUNT / 10 && b->events.count < COUNT);
+  for (uint64_t i = 0; i < b->events.count; i++)
+    expect_numbered(b, i, (COUNT - b->events.count + i) * 7919 % COUNT);
+  back_free(b);
+}
+
+/* A frame begins with its header: each of a file that went round is written, and each of one that did not is there. */
+static uint64_t count_frames(void) {
+  struct stat file;
+  assert_int_equal(stat(path, &file), 0);
+  assert_int_equal(file.st_size % VS_TRACE_FRAME_SIZE, 0);
+  FILE *f = fopen(path, "rb");
+  assert_non_null(f);
+  for (long at = 0; at < file.st_size; at += VS_TRACE_FRAME_SIZE) {
+    char head[8] = "";
+    assert_int_equal(fseek(f, at, SEEK_SET), 0);
+    assert_int_equal(fread(head, 1, sizeof head, f), sizeof head);
+    if (head[0] == 0) fail_msg("no frame at byte %ld", at);
+  }
+  (void)fclose(f);
+  return (uint64_t)file.st_size / VS_TRACE_FRAME_SIZE;
+}
+
+static void test_a_ring_file_uses_all_of_its_frames(void **state) {
+  (void)state;
+  enum { BYTES = 1 << 20 };
+  for (uint64_t count = 10; count <= 150000; count += 149990) {
+    vs_recorder *recorder = open_with((vs_record_options){.wait = true, .max_bytes = BYTES});
+    for (uint64_t i = 0; i < count; i++) record(recorder, i * 7919 % count, VS_CONTEXT_NONE);
+    (void)close_it(recorder);
+    const uint64_t frames = count_frames();
+    if (count == 10) assert_int_equal(frames, 1);
+    else assert_true(frames <= BYTES / VS_TRACE_FRAME_SIZE);
+  }
+}
+
+/* ---- a file that keeps a time: while events come fast it grows, between frames that are older and frames that are newer */
+
+enum { SLOW = 150000, FAST = 200000, SLOW_NS = 1000, FAST_NS = 10, KEPT_NS = 40 * 1000 * 1000 };
+
+static uint64_t time_of(uint64_t i) {
+  if (i < SLOW) return i * SLOW_NS;
+  if (i < SLOW + FAST) return (uint64_t)SLOW * SLOW_NS + (i - SLOW) * FAST_NS;
+  return (uint64_t)SLOW * SLOW_NS + (uint64_t)FAST * FAST_NS + (i - SLOW - FAST) * SLOW_NS;
+}
+
+static uint64_t place_of(uint64_t i) { return i * 7919 % (2 * SLOW + FAST); }
+
+static void expect_newest(uint64_t count, bool is_whole) {
+  back *b = back_read(path);
+  const uint64_t first = count - b->events.count;
+  assert_int_equal(b->report.damages, 0);
+  for (uint64_t i = 0; i < b->events.count; i++) {
+    const vs_trace_event *event = &b->events.data[i];
+    assert_int_equal(event->address, UINT64_C(0x7f0000000000) + place_of(first + i) * 512);
+    assert_int_equal(event->time_us, time_of(first + i) / 1000);
+  }
+  assert_true(is_whole == (first == 0));
+  if (!is_whole) assert_true(time_of(first) < time_of(count - 1) - KEPT_NS);
+  assert_true(b->report.earlier_frames != 0 || is_whole);
+  back_free(b);
+}
+
+static void test_a_file_keeps_a_time(void **state) {
+  (void)state;
+  static const uint64_t counts[] = {40000, SLOW, SLOW + FAST, 2 * SLOW + FAST};
+  uint64_t bytes[4];
+  for (size_t k = 0; k < 4; k++) {
+    vs_recorder *recorder = open_with((vs_record_options){.wait = true, .max_ns = KEPT_NS});
+    vs_record_clock(recorder, 0);
+    for (uint64_t i = 0; i < counts[k]; i++) {
+      const vs_event event = {
+          .address = UINT64_C(0x7f0000000000) + place_of(i) * 512, .size = i + 1, .kind = VS_EVENT_ALLOC};
+      vs_record_event(recorder, &event, &(vs_record_facts){.time_ns = time_of(i)});
+    }
+    assert_int_equal(close_it(recorder).events, counts[k]);
+    bytes[k] = count_frames() * VS_TRACE_FRAME_SIZE;
+    expect_newest(counts[k], k == 0);
+  }
+  assert_int_equal(bytes[1], 16 * VS_TRACE_FRAME_SIZE);
+  assert_true(bytes[2] > 2 * bytes[1]);
+  /* Places are used again. When the writer thread comes decides how many checkpoints there are. */
+  assert_true(bytes[3] < bytes[2] + 4 * VS_TRACE_FRAME_SIZE);
+  vs_record_options both = {.path = path, .may_replace = true, .max_ns = 1, .max_bytes = 1};
+  vs_recorder *recorder;
+  vs_error error;
+  assert_int_equal(vs_record_open(vs_host_default(), &both, &recorder, &error), VS_BAD_ARGUMENT);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_a_file_keeps_a_time),
+      cmocka_unit_test(test_a_ring_file_keeps_the_newest),
+      cmocka_unit_test(test_a_ring_file_uses_all_of_its_frames),
+  };
+  return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
