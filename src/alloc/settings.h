@@ -155,6 +155,10 @@ uint64_t vs_alloc_settings_round(const vs_alloc_settings *settings, uint64_t siz
  * than fit) */
 VS_MUST_CHECK vs_status vs_alloc_settings_parse(vs_alloc_settings *settings, vs_str text, vs_error *error);
 
+/* Whether a program takes these settings, whose version of PyTorch is not known: one version at least takes them, and none of them is ours alone.
+ * Fails: as above; `error` is what the newest version says against them, without an offset */
+VS_MUST_CHECK vs_status vs_alloc_settings_accepted(vs_str text, vs_error *error);
+
 /* The same for the settings of a run that is replayed, however it came to them: a key also counts where the version has only
  * a function for it (VS_ALLOC_FUNCTION). Fails as above. */
 VS_MUST_CHECK vs_status vs_alloc_settings_parse_run(vs_alloc_settings *settings, vs_str text,

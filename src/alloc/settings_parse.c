@@ -482,6 +482,26 @@ vs_status vs_alloc_settings_parse(vs_alloc_settings *settings, vs_str text, vs_e
   return parse_all(settings, text, false, error);
 }
 
+vs_status vs_alloc_settings_accepted(vs_str text, vs_error *error) {
+  if (vs_str_contains(text, VS_STR("profile:")))
+    return vs_fail(error, VS_BAD_FORMAT, VS_NO_OFFSET,
+                   "profile is no setting of PyTorch's: the program's own version decides");
+  uint32_t count;
+  const vs_alloc_rules *rules = vs_alloc_rules_list(&count);
+  vs_error older;
+  vs_status newest = VS_OK;
+  for (uint32_t i = 0; i < count; i++) {
+    vs_alloc_settings settings;
+    vs_alloc_settings_init(&settings);
+    settings.rules = &rules[i];
+    const vs_status status = vs_alloc_settings_parse(&settings, text, i == 0 ? error : &older);
+    if (status == VS_OK) return VS_OK;
+    if (i == 0) newest = status;
+  }
+  error->offset = VS_NO_OFFSET; /* the sentence quotes the text, which is short */
+  return newest;
+}
+
 vs_status vs_alloc_settings_parse_run(vs_alloc_settings *settings, vs_str text, vs_error *error) {
   return parse_all(settings, text, true, error);
 }
