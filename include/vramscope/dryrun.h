@@ -85,6 +85,9 @@ typedef struct vs_dryrun_plan {
   /* "1-2", "3-", "-2", "4": steps of the training, at whose peaks the reply has inventories, too ("step_ranges"); NULL after the last. NULL:
    * none. */
   const char *const *step_ranges;
+
+  /* A fit.json (docs/formats/fit.md): changes that are applied to the program from outside, which the reply reports ("changes"). NULL: none. */
+  const char *with;
 } vs_dryrun_plan;
 
 /* What became of the runs, as the exit status of `vramscope dryrun` says it. */

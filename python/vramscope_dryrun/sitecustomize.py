@@ -1,7 +1,11 @@
 """Python imports this file when it starts, because `vramscope dryrun` put its folder into PYTHONPATH. It installs the hook
 that waits for the program's first import of torch (vramscope_dryrun.py). Then it removes its traces: its folder is taken out
-of sys.path, and the sitecustomize that Python would have found otherwise is run."""
+of sys.path, and the sitecustomize that Python would have found otherwise is run. Changes of `--with` are applied by it, too
+(python/vramscope_changes), also in a program that `vramscope run` runs on a real GPU."""
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
 
 _noted: "set[tuple[int, str]]" = set()  # the lines that were written, and by which process
 
@@ -42,19 +46,27 @@ def _write(line: str) -> None:
         pass
 
 
-def _arrange() -> None:
+def _load(here: str, name: str) -> "ModuleType":
     import importlib.util
+    import os
+
+    spec = importlib.util.spec_from_file_location("_" + name, os.path.join(here, name + ".py"))
+    assert spec is not None and spec.loader is not None  # the file exists
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _arrange() -> None:
     import os
     import sys
 
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or os.curdir) != here]
     try:
-        spec = importlib.util.spec_from_file_location("_vramscope_dryrun", os.path.join(here, "vramscope_dryrun.py"))
-        assert spec is not None and spec.loader is not None  # the file exists
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        module.arrange(_note, _assume, _tell)
+        loading = _load(here, "vramscope_loading")
+        _load(here, "vramscope_dryrun").arrange(loading, _note, _assume, _tell)
+        loading.beside("vramscope_changes").arrange(loading)  # after it, so that the history begins before PyTorch is changed
     except Exception as error:
         _note("PyTorch's figures", error)  # the program runs without the hook
 

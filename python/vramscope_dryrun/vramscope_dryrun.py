@@ -20,7 +20,6 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # importing these would take time in each process that Python starts
     from collections.abc import Callable
-    from importlib.machinery import ModuleSpec
     from types import ModuleType
     from typing import Any, BinaryIO, ParamSpec, TypeVar
 
@@ -51,14 +50,17 @@ _expect: list[Callable[[list[Any] | None, str], None]] = []  # vramscope_world.p
 _note: Callable[[str, BaseException], None] = _drop  # sitecustomize.py's: writes (what is missing, the exception) for the report
 _assume: Callable[..., None] = _drop_sentence  # sitecustomize.py's: writes what is assumed where nothing is computed
 _tell: Callable[..., None] = _drop_facts  # sitecustomize.py's: writes facts of a library's own configuration
-_finder: _Finder | None = None
+_finder: Any = None  # a Finder of vramscope_loading.py
+_beside: Any = None  # vramscope_loading.py's: loads a module of this folder
 _recorder: _Recorder | None = None
 
 
-def arrange(note: Callable[[str, BaseException], None], assume: Callable[..., None], tell: Callable[..., None]) -> None:
-    """Called once, when Python starts."""
-    global _note, _assume, _tell, _ending, _finder
-    _note, _assume, _tell = note, assume, tell
+def arrange(
+    loading: Any, note: Callable[[str, BaseException], None], assume: Callable[..., None], tell: Callable[..., None]
+) -> None:
+    """Called once, when Python starts; `loading` is the module vramscope_loading.py."""
+    global _note, _assume, _tell, _ending, _finder, _beside
+    _note, _assume, _tell, _beside = note, assume, tell, loading.beside
     if not os.environ.get("VRAMSCOPE_SIM_RUN"):
         return
     _ending = _beside("vramscope_end").Ending(note)
@@ -73,11 +75,12 @@ def arrange(note: Callable[[str, BaseException], None], assume: Callable[..., No
         "transformers.generation.continuous_batching.requests": _follow_requests,
         "transformers.cli.serving.model_manager": _follow_server,
     }
-    _finder = _Finder(
+    _finder = loading.Finder(
         {
             "vllm": lambda: _follow_engine("vLLM", "vramscope_vllm"),
             "sglang": lambda: _follow_engine("SGLang", "vramscope_sglang"),
-        }
+        },
+        lambda error: note(FIGURES, error),
     )
     _finder.wait_for(wanted)
     sys.meta_path.insert(0, _finder)
@@ -169,73 +172,6 @@ def _keep_model(model: Any) -> None:
     """A model whose memory is that of the process, although it may be gone when the process ends."""
     if _recorder is not None:
         _recorder.keep_model(model)
-
-
-def _beside(name: str) -> Any:
-    """Loads a module of this folder, which is not in sys.path. Its functions are called by the program, so they get the file name
-    of a library, and no line of ours owns memory."""
-    from types import ModuleType
-
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py")
-    with open(path, encoding="utf-8") as file:
-        code = compile(file.read(), "<__vramscope__>", "exec")
-    module = ModuleType("_" + name)
-    module.__file__ = "<__vramscope__>"
-    exec(code, module.__dict__)
-    return module
-
-
-class _Finder:
-    """The first module finder. It only waits for some modules, which the other finders find."""
-
-    def __init__(self, early: dict[str, Callable[[], None]]) -> None:
-        self.early = early  # name -> the function that is called before the module is executed
-        self.wanted: dict[str, Callable[[ModuleType], None]] = {}  # name -> the function that is called after that
-
-    def wait_for(self, wanted: dict[str, Callable[[ModuleType], None]]) -> None:
-        """Those that were executed already are passed on at once."""
-        self.wanted.update(wanted)
-        for name in [name for name in wanted if name in sys.modules]:
-            self._found(name, sys.modules[name])
-
-    def find_spec(self, name: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        early = self.early.pop(name, None)
-        if early is not None:
-            early()
-        if name not in self.wanted:
-            return None
-        for finder in list(sys.meta_path):
-            find = getattr(finder, "find_spec", None)
-            spec: ModuleSpec | None = find(name, path, target) if find is not None and finder is not self else None
-            if spec is not None:
-                self._watch(spec)
-                return spec
-        return None
-
-    def _watch(self, spec: ModuleSpec) -> None:
-        """Calls `_found` after the module was executed. The loader object is kept, because programs examine it."""
-        loader: Any = spec.loader
-        try:
-            original = loader.exec_module
-
-            def exec_module(module: ModuleType) -> None:
-                loader.__dict__.pop("exec_module", None)
-                original(module)
-                self._found(spec.name, module)
-
-            loader.exec_module = exec_module
-        except Exception as error:
-            _note(FIGURES, error)
-
-    def _found(self, name: str, module: ModuleType) -> None:
-        try:
-            follow = self.wanted.pop(name, None)
-            if follow is not None:
-                follow(module)
-            if not self.wanted and not self.early and self in sys.meta_path:
-                sys.meta_path.remove(self)
-        except Exception as error:
-            _note(FIGURES, error)
 
 
 FIGURES = "PyTorch's figures"

@@ -16,6 +16,7 @@ typedef struct surroundings {
   vs_launch_kind kind;
   vs_job job;
   vs_text preload, python;
+  vs_changed changed; /* of the setup, with the file of this run */
   /* Folders, under names that LD_PRELOAD and PYTHONPATH can hold. */
   char libraries[VS_FOLDER_PATH], hooks[VS_FOLDER_PATH];
   char recorder[VS_FOLDER_PATH], recording[VS_FOLDER_PATH + 16];
@@ -103,6 +104,14 @@ static void fix_hashes(surroundings *s) {
   if (s->launch->is_repeatable && seed == NULL) set(s, "PYTHONHASHSEED", "0");
 }
 
+static void set_changes(surroundings *s) {
+  vs_child_variable variables[VS_CHANGED_VARIABLES];
+  s->changed = s->setup->changed;
+  vs_changed_begin(&s->changed, s->launch->folder.path);
+  const size_t count = vs_changed_variables(&s->changed, variables);
+  for (size_t i = 0; i < count; i++) set(s, variables[i].name, variables[i].value);
+}
+
 static vs_status surround(surroundings *s, vs_error *error) {
   enum { HISTORY = 1000000 };
   const vs_dryrun_plan *plan = s->setup->plan;
@@ -122,6 +131,7 @@ static vs_status surround(surroundings *s, vs_error *error) {
   set_option(s, "VRAMSCOPE_SIM_CONTEXT", plan->context);
   set_option(s, "PYTORCH_CUDA_ALLOC_CONF", plan->conf);
   set_option(s, "PYTORCH_ALLOC_CONF", plan->conf);
+  set_changes(s);
   for (size_t i = 0; i < s->setup->variable_count; i++)
     set(s, s->setup->variables[i].name, s->setup->variables[i].value);
   return VS_OK;

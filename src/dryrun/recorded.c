@@ -14,9 +14,12 @@ typedef struct room {
   char recorder[VS_FOLDER_PATH];
   char path[VS_FOLDER_PATH], list[VS_FOLDER_PATH];
   char ring[32]; /* bytes, or seconds and an s, in decimals */
-  vs_child_variable variables[6];
+  vs_changed changed;
+  vs_simulated simulated; /* where the hook is */
+  char hook[VS_FOLDER_PATH];
+  vs_child_variable variables[6 + VS_CHANGED_VARIABLES + 1];
   size_t count;
-  vs_text preload;
+  vs_text preload, python;
   vs_outfile out;
   vs_dryrun_plan dryrun;
   vs_dryrun_setup setup;
@@ -76,8 +79,8 @@ static vs_status bound(room *r, vs_error *error) {
     return VS_OK;
   }
   if (!vs_parse_bytes(vs_str_from(r->plan->ring), &bytes))
-    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "--ring takes a size such as 200MB or a time such as 5min, not \"%s\"",
-                   r->plan->ring);
+    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
+                   "--ring takes a size such as 200MB or a time such as 5min, not \"%s\"", r->plan->ring);
   if (bytes < LEAST) return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "--ring takes at least 16MiB");
   vs_format(r->ring, sizeof r->ring, "%U", bytes);
   return VS_OK;
@@ -91,9 +94,11 @@ static vs_status prepare(room *r, vs_error *error) {
                    "in the library "
                    "folder (vramscope/preload/)");
   VS_TRY(bound(r, error));
+  VS_TRY(vs_changed_read(&r->changed, r->recorded->host, r->plan->with, error));
   VS_TRY(name_recording(r, error));
   VS_TRY(try_recording(r, error));
   VS_TRY(vs_folder_create(&r->folder, "vramscope-run-", error));
+  vs_changed_begin(&r->changed, r->folder.path);
   vs_format(r->list, sizeof r->list, "%s/recordings", r->folder.path);
   VS_TRY(vs_outfile_log(&r->out, r->list, error));
   VS_TRY(vs_outfile_finish(&r->out, error));
@@ -119,6 +124,26 @@ static vs_status preload(room *r, vs_error *error) {
   return r->preload.status;
 }
 
+/* The changes, and the hook that applies them. */
+static vs_status change(room *r, vs_error *error) {
+  const char *before = vs_process_variable("PYTHONPATH");
+  const size_t count = vs_changed_variables(&r->changed, r->variables + r->count);
+  if (count == 0) return VS_OK;
+  r->count += count;
+  vs_simulated_find(&r->simulated, NULL);
+  if (r->simulated.python[0] == 0)
+    return vs_fail(
+        error, VS_IO, VS_NO_OFFSET,
+        "the hook that applies changes is missing: sitecustomize.py belongs beside the program (dryrun/) "
+        "or in the library folder (vramscope/dryrun/)");
+  VS_TRY(vs_launch_name_plainly(r->simulated.python, &r->folder, "python", r->hook, error));
+  vs_text_cstr(&r->python, r->hook);
+  if (before != NULL && *before != 0) vs_text_format(&r->python, ":%s", before);
+  vs_text_byte(&r->python, 0);
+  set(r, "PYTHONPATH", r->python.bytes.data);
+  return r->python.status;
+}
+
 static void wait_for(vs_child *child) {
   enum { WAKE_US = 10 * 1000 * 1000 };
   while (vs_children_wait(child, 1, WAKE_US) != 0)
@@ -133,6 +158,7 @@ static vs_status run_here(room *r, vs_error *error) {
   };
   vs_child child;
   VS_TRY(preload(r, error));
+  VS_TRY(change(r, error));
   const vs_child_plan plan = {.words = r->plan->command,
                               .variables = r->variables,
                               .variable_count = r->count,
@@ -149,11 +175,22 @@ static vs_status run_here(room *r, vs_error *error) {
   return status;
 }
 
+static vs_status put_changes(room *r) {
+  vs_jsonw w;
+  vs_jsonw_begin(&w, &r->recorded->changes, 0);
+  const vs_status status = vs_changed_put(&w, r->recorded->host, &r->changed);
+  vs_jsonw_end(&w);
+  return status == VS_OK ? r->recorded->changes.status : status;
+}
+
 /* ---- on simulated ones: a launch of dryrun without its history */
 
 static vs_status run_simulated(room *r, vs_error *error) {
-  r->dryrun = (vs_dryrun_plan){
-      .command = r->plan->command, .gpu = r->plan->gpu, .has_no_history = true, .streams = r->plan->streams};
+  r->dryrun = (vs_dryrun_plan){.command = r->plan->command,
+                               .gpu = r->plan->gpu,
+                               .has_no_history = true,
+                               .with = r->plan->with,
+                               .streams = r->plan->streams};
   VS_TRY(vs_dryrun_setup_init(&r->setup, r->recorded->host, &r->dryrun, NULL, error));
   r->setup.recorder = r->recorder;
   r->setup.variables = r->variables;
@@ -165,8 +202,10 @@ static vs_status run_simulated(room *r, vs_error *error) {
     r->recorded->exit_code = r->launch.start_exit;
     r->recorded->subject = r->plan->command[0];
   }
+  vs_changed_begin(&r->changed, r->launch.folder.path);
+  const vs_status put = put_changes(r);
   vs_launch_close(&r->launch);
-  return status;
+  return status == VS_OK ? put : status;
 }
 
 /* ---- the recordings */
@@ -215,6 +254,7 @@ static vs_status gather(room *r, vs_error *error) {
 static vs_status run(room *r, vs_error *error) {
   VS_TRY(prepare(r, error));
   VS_TRY(r->plan->gpu == NULL ? run_here(r, error) : run_simulated(r, error));
+  if (r->plan->gpu == NULL) VS_TRY(put_changes(r));
   return gather(r, error);
 }
 
@@ -223,6 +263,7 @@ vs_status vs_recorded_run(vs_recorded *recorded, const vs_host *host, const vs_r
   *recorded = (vs_recorded){.host = host};
   *error = (vs_error){.status = VS_OK, .offset = VS_NO_OFFSET};
   vs_text_init(&recorded->lines, host, NULL);
+  vs_text_init(&recorded->changes, host, NULL);
   room *r = vs_host_alloc(host, sizeof *r); /* large for a stack */
   if (r == NULL) return vs_fail(error, VS_NO_MEMORY, VS_NO_OFFSET, "%s", vs_status_text(VS_NO_MEMORY));
   memset(r, 0, sizeof *r);
@@ -230,11 +271,13 @@ vs_status vs_recorded_run(vs_recorded *recorded, const vs_host *host, const vs_r
   r->recorded = recorded;
   r->folder.fd = -1;
   vs_text_init(&r->preload, host, NULL);
+  vs_text_init(&r->python, host, NULL);
   const vs_status status = run(r, error);
   if (status != VS_OK && error->text[0] == 0)
     (void)vs_fail(error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
   error->status = status;
   vs_text_deinit(&r->preload);
+  vs_text_deinit(&r->python);
   vs_folder_remove(&r->folder);
   vs_host_free(host, r, sizeof *r);
   return status;
@@ -243,4 +286,5 @@ vs_status vs_recorded_run(vs_recorded *recorded, const vs_host *host, const vs_r
 void vs_recorded_deinit(vs_recorded *recorded) {
   vs_vec_free(recorded->host, &recorded->files);
   vs_text_deinit(&recorded->lines);
+  vs_text_deinit(&recorded->changes);
 }

@@ -16,7 +16,9 @@ typedef struct vs_recorded_plan {
   const char *path; /* of the recording; NULL: PROGRAM.PID.vram in the working folder */
   bool may_replace; /* the file at `path` */
   bool is_on_oom;   /* a recording is kept only of an out-of-memory error; has `path` */
-  const char *ring; /* a size or a time: a file keeps its newest part in so many bytes, or of so long; NULL: all */
+  const char
+      *ring; /* a size or a time: a file keeps its newest part in so many bytes, or of so long; NULL: all */
+  const char *with; /* a fit.json, whose changes are applied to the program; NULL: none */
   vs_dryrun_streams streams;
 } vs_recorded_plan;
 
@@ -30,7 +32,8 @@ typedef struct vs_recorded {
   int exit_code; /* as in vs_dryrun_end */
   const char *subject;
   VS_VEC(vs_recorded_file) files;
-  vs_text lines; /* of all processes; `files` points into it */
+  vs_text changes; /* what became of the plan's `with`, as JSON: the array "changes" of docs/formats/fit.md */
+  vs_text lines;   /* of all processes; `files` points into it */
 } vs_recorded;
 
 /* Runs it, and waits for its end. The caller deinitialises `recorded` after a failure, too.

@@ -518,6 +518,14 @@ static void put_findings(vs_jsonw *w, const vs_outcome *outcome) {
     put_member(w, "step_ranges", vs_reply_at(outcome->history, "step_ranges"));
 }
 
+static void put_changes(vs_jsonw *w, const vs_outcome *outcome) {
+  vs_changed changed = outcome->setup->changed;
+  vs_changed_begin(&changed, outcome->launch->folder.path);
+  vs_jsonw_key(w, VS_STR("changes"));
+  const vs_status status = vs_changed_put(w, outcome->setup->host, &changed);
+  if (status != VS_OK) w->text->status = status;
+}
+
 void vs_dryrun_reply_put(vs_jsonw *w, const vs_outcome *outcome) {
   VS_ASSERT((outcome->need_count == 0) == (outcome->verdict == VS_VERDICT_NO_CUDA));
   vs_jsonw_object_begin(w);
@@ -532,6 +540,7 @@ void vs_dryrun_reply_put(vs_jsonw *w, const vs_outcome *outcome) {
   vs_dryrun_reply_ranks(w, &outcome->ranks);
   put_oom(w, outcome->result);
   put_findings(w, outcome);
+  put_changes(w, outcome);
   vs_jsonw_object_end(w);
 }
 

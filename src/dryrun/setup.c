@@ -96,25 +96,11 @@ static vs_status set_job(vs_dryrun_setup *setup, vs_error *error) {
   return VS_OK;
 }
 
-/* Whether a version of PyTorch takes these settings. It is not known which one the program has, so the newest says what is wrong with
- * those that none takes. */
 static vs_status set_conf(const vs_dryrun_setup *setup, vs_error *error) {
   const char *conf = setup->plan->conf;
-  if (conf == NULL) return VS_OK;
-  if (vs_str_contains(vs_str_from(conf), VS_STR("profile:")))
-    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
-                   "--conf: profile is no setting of PyTorch's: the program's own version decides");
-  uint32_t count;
-  const vs_alloc_rules *rules = vs_alloc_rules_list(&count);
-  vs_error newest, older;
-  for (uint32_t i = 0; i < count; i++) {
-    vs_alloc_settings settings;
-    vs_alloc_settings_init(&settings);
-    settings.rules = &rules[i];
-    if (vs_alloc_settings_parse(&settings, vs_str_from(conf), i == 0 ? &newest : &older) == VS_OK)
-      return VS_OK;
-  }
-  return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "--conf: %s", newest.text);
+  if (conf == NULL || vs_alloc_settings_accepted(vs_str_from(conf), error) == VS_OK) return VS_OK;
+  const vs_error cause = *error;
+  return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "--conf: %s", cause.text);
 }
 
 static vs_status set_until(vs_dryrun_setup *setup, vs_error *error) {
@@ -182,6 +168,7 @@ vs_status vs_dryrun_setup_init(vs_dryrun_setup *setup, const vs_host *host, cons
   if (status == VS_OK) status = set_until(setup, error);
   error->offset = VS_NO_OFFSET; /* the sentence quotes the text, which is short */
   if (status != VS_OK) return error->status = VS_BAD_ARGUMENT;
+  VS_TRY(vs_changed_read(&setup->changed, host, plan->with, error));
   VS_ASSERT(vs_dryrun_setup_check(setup));
   vs_simulated_find(&setup->simulated, plan->libraries);
   if (setup->simulated.has_core) return VS_OK;

@@ -7,6 +7,7 @@
 
 #include "device/sim/machine.h"
 #include "device/sim/values.h"
+#include "dryrun/changed.h"
 #include "dryrun/libraries.h"
 #include "dryrun/until.h"
 #include "os/child.h"
@@ -33,6 +34,7 @@ typedef struct vs_dryrun_setup {
   /* The folder of the run of rank 0, in which other ranks of its world find what it left for them
    * (python/vramscope_dryrun/vramscope_pipeline.py); NULL: rank 0 did not run before. Borrowed. */
   const char *rank_0;
+  vs_changed changed; /* the plan's `with` */
 } vs_dryrun_setup;
 
 /* Whether the plan has a program, and options that can be given together. Fails: VS_BAD_ARGUMENT, with a sentence */

@@ -39,12 +39,16 @@ def test_ruff():
                                   "python/vramscope_dryrun/vramscope_groups.py",
                                   "python/vramscope_dryrun/vramscope_history.py",
                                   "python/vramscope_dryrun/vramscope_jax.py",
+                                  "python/vramscope_dryrun/vramscope_loading.py",
                                   "python/vramscope_dryrun/vramscope_pipeline.py",
                                   "python/vramscope_dryrun/vramscope_pool.py",
                                   "python/vramscope_dryrun/vramscope_sglang.py",
                                   "python/vramscope_dryrun/vramscope_tensorflow.py",
                                   "python/vramscope_dryrun/vramscope_vllm.py",
-                                  "python/vramscope_dryrun/vramscope_world.py", BUILT / "vramscope"])
+                                  "python/vramscope_dryrun/vramscope_world.py",
+                                  "python/vramscope_changes/vramscope_blocks.py",
+                                  "python/vramscope_changes/vramscope_changes.py",
+                                  "python/vramscope_changes/vramscope_optimizers.py", BUILT / "vramscope"])
 def test_mypy(what):
     """The sources, and once more with the stubs, which say more than query.py and __init__.py and hide these."""
     passes(run(*MYPY, what))

@@ -78,6 +78,7 @@ vs_dryrun_plan vs_cli_plan(const vs_cli *cli, vs_text *list) {
       .values = list_values(cli, list),
       .events = values[VS_OPTION_EVENTS],
       .conf = values[VS_OPTION_CONF],
+      .with = values[VS_OPTION_WITH],
       .has_no_history = vs_cli_has(cli, VS_OPTION_NO_HISTORY),
       .top = top == UINT64_MAX ? 0 : top,
       .is_random = vs_cli_has(cli, VS_OPTION_RANDOM),

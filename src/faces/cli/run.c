@@ -45,6 +45,13 @@ static vs_exit ask(outcome *o) {
 
 /* ---- the screen, which is that of another command on the recordings */
 
+/* What became of the changes, above the screen. */
+static void put_changes(vs_screen *screen, vs_json changes) {
+  if (vs_json_count(changes) == 0) return;
+  vs_words_changes(screen, changes);
+  vs_text_byte(&screen->text, '\n');
+}
+
 static vs_exit put_screen(const outcome *o) {
   vs_cli *cli = o->cli;
   const vs_line *whole = cli->line;
@@ -75,7 +82,7 @@ static void put_names(const outcome *o) {
 
 /* ---- the same as JSON */
 
-static void put_json(const outcome *o, vs_json report) {
+static void put_json(const outcome *o, vs_json report, vs_json changes) {
   vs_jsonw writer, *w = &writer;
   vs_jsonw_begin(w, &o->cli->screen.text, 0);
   vs_jsonw_object_begin(w);
@@ -91,6 +98,8 @@ static void put_json(const outcome *o, vs_json report) {
     vs_jsonw_object_end(w);
   }
   vs_jsonw_array_end(w);
+  vs_jsonw_key(w, VS_STR("changes"));
+  vs_reply_put(w, changes);
   vs_jsonw_key(w, VS_STR("report"));
   vs_reply_put(w, report);
   vs_jsonw_object_end(w);
@@ -98,25 +107,26 @@ static void put_json(const outcome *o, vs_json report) {
   vs_text_byte(&o->cli->screen.text, '\n');
 }
 
-static vs_exit put_reply(const outcome *o) {
+static vs_exit put_reply(const outcome *o, vs_json changes) {
   vs_json_doc report = {.host = o->cli->host, .root = {.kind = VS_JSON_ABSENT}};
   vs_error error;
   if (o->recorded.files.count != 0) {
     const vs_status status = vs_json_doc_init(&report, o->cli->host, vs_text_view(&o->json), &error);
     if (status != VS_OK) return vs_print_error(VS_STR(""), &error);
   }
-  put_json(o, vs_json_root(&report));
+  put_json(o, vs_json_root(&report), changes);
   vs_json_doc_deinit(&report);
   return VS_EXIT_OK;
 }
 
 /* ---- the command */
 
-static vs_exit show(outcome *o) {
+static vs_exit show(outcome *o, vs_json changes) {
   const bool is_json = vs_cli_has(o->cli, VS_OPTION_JSON);
   const vs_exit code = o->recorded.files.count == 0 ? VS_EXIT_OK : ask(o);
   if (code != VS_EXIT_OK) return code;
-  if (is_json) return put_reply(o);
+  if (is_json) return put_reply(o, changes);
+  put_changes(&o->cli->screen, changes);
   if (o->recorded.files.count == 0) {
     vs_error none;
     (void)vs_fail(&none, VS_NOT_FOUND, VS_NO_OFFSET, "%s",
@@ -129,6 +139,16 @@ static vs_exit show(outcome *o) {
   const vs_exit shown = put_screen(o);
   if (shown == VS_EXIT_OK) put_names(o);
   return shown;
+}
+
+static vs_exit show_all(outcome *o) {
+  vs_json_doc changes;
+  vs_error error;
+  if (vs_json_doc_init(&changes, o->cli->host, vs_text_view(&o->recorded.changes), &error) != VS_OK)
+    return vs_print_error(VS_STR(""), &error);
+  const vs_exit code = show(o, vs_json_root(&changes));
+  vs_json_doc_deinit(&changes);
+  return code;
 }
 
 static const char *path_of(const vs_cli *cli) {
@@ -154,6 +174,7 @@ vs_exit vs_cli_run(vs_cli *cli) {
       .command = cli->line->words,
       .gpu = cli->line->values[VS_OPTION_GPU_SIMULATED],
       .path = path_of(cli),
+      .with = cli->line->values[VS_OPTION_WITH],
       .is_on_oom = vs_cli_has(cli, VS_OPTION_ON_OOM),
       .ring = cli->line->values[VS_OPTION_RING],
       .may_replace = vs_cli_has(cli, VS_OPTION_FORCE),
@@ -163,7 +184,7 @@ vs_exit vs_cli_run(vs_cli *cli) {
   vs_text_init(&o.json, cli->host, NULL);
   const vs_status status = vs_recorded_run(&o.recorded, cli->host, &plan, &error);
   cli->program_exit = o.recorded.exit_code;
-  const vs_exit code = status == VS_OK ? show(&o) : say(&o, &error);
+  const vs_exit code = status == VS_OK ? show_all(&o) : say(&o, &error);
   vs_text_deinit(&o.json);
   vs_recorded_deinit(&o.recorded);
   return code;

@@ -416,6 +416,7 @@ void vs_dryrun_put_report(vs_screen *screen, vs_json reply, vs_dryrun_next next)
   vs_sheet_init(&p, screen, reply);
   vs_text_byte(&screen->text, '\n'); /* the program's output stands above */
   put_verdict(&p);
+  vs_words_changes(screen, vs_reply_at(reply, "changes"));
   if (!vs_sheet_is(&p, "no_cuda")) {
     put_course(&p);
     vs_dryrun_put_ranks(&p);

@@ -139,3 +139,27 @@ void vs_words_lines(vs_screen *screen, vs_json lines) {
     put_rows(screen, vs_reply_at(line, "rows"));
   }
 }
+
+/* ---- changes that were applied from outside */
+
+static void put_outcome(vs_screen *screen, vs_json change, vs_json outcome) {
+  const bool is_applied = vs_reply_bool(outcome, "applied");
+  const uint64_t processes = vs_reply_u64(outcome, "processes");
+  vs_text line;
+  vs_scratch_init(&line, screen);
+  vs_text_str(&line, vs_reply_str(change, "title"));
+  vs_text_cstr(&line, ": ");
+  vs_text_str(&line, vs_reply_str(outcome, "text"));
+  if (processes > 1) vs_text_format(&line, " (%U processes)", processes);
+  vs_words_labelled(screen, is_applied ? "Changed" : "Not changed",
+                    is_applied ? VS_STYLE_TITLE : VS_STYLE_BAD, vs_text_view(&line));
+  if (screen->text.status == VS_OK) screen->text.status = line.status;
+  vs_text_deinit(&line);
+}
+
+void vs_words_changes(vs_screen *screen, vs_json changes) {
+  for (size_t i = 0; i < vs_json_count(changes); i++) {
+    const vs_json change = vs_json_at(changes, i), outcomes = vs_reply_at(change, "outcomes");
+    for (size_t k = 0; k < vs_json_count(outcomes); k++) put_outcome(screen, change, vs_json_at(outcomes, k));
+  }
+}

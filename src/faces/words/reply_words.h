@@ -38,4 +38,7 @@ void vs_words_paragraphs(vs_screen *screen, vs_str text);
 /* The member "lines" of a reply: the engine's sentences with their rows, without those that are details. */
 void vs_words_lines(vs_screen *screen, vs_json lines);
 
+/* The array "changes" of a reply (docs/formats/fit.md): a paragraph, or nothing without changes. */
+void vs_words_changes(vs_screen *screen, vs_json changes);
+
 #endif

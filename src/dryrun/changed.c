@@ -1,0 +1,194 @@
+#include "dryrun/changed.h"
+#include "base/interned_strings.h"
+#include "codec/json_reply.h"
+#include "os/infile.h"
+
+/* ---- files */
+
+/* Appends at most `most` bytes of the file. */
+static vs_status read_some(const char *path, size_t most, vs_text *text, vs_error *error) {
+  vs_infile file;
+  char piece[4096];
+  VS_TRY(vs_infile_open(&file, path, error));
+  const vs_reader reader = vs_infile_reader(&file);
+  vs_status status = VS_OK;
+  for (size_t count = 1; count != 0 && status == VS_OK && text->bytes.count < most;) {
+    status = reader.read(reader.ctx, piece, sizeof piece, &count);
+    if (status == VS_OK) vs_text_put(text, piece, count);
+  }
+  if (status != VS_OK) *error = file.error;
+  vs_infile_close(&file);
+  return status == VS_OK ? text->status : status;
+}
+
+static vs_status take_list(vs_changed *changed, const vs_changes *changes, const vs_host *host,
+                           vs_error *error) {
+  vs_text text;
+  vs_text_init(&text, host, NULL);
+  vs_changes_put(&text, changes);
+  vs_status status = text.status;
+  if (status == VS_OK && text.bytes.count >= sizeof changed->text)
+    status = vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
+                     "too large: the list of changes has at most %d bytes", (int)VS_CHANGES_LONGEST);
+  if (status == VS_OK) vs_format(changed->text, sizeof changed->text, "%S", vs_text_view(&text));
+  vs_text_deinit(&text);
+  return status;
+}
+
+static vs_status read_list(vs_changed *changed, const vs_host *host, const char *path, vs_text *text,
+                           vs_error *error) {
+  vs_changes changes;
+  VS_TRY(read_some(path, VS_CHANGES_LONGEST + 1, text, error));
+  VS_TRY(vs_changes_read(&changes, host, vs_text_view(text), error));
+  const vs_status status = take_list(changed, &changes, host, error);
+  vs_changes_deinit(&changes);
+  return status;
+}
+
+vs_status vs_changed_read(vs_changed *changed, const vs_host *host, const char *path, vs_error *error) {
+  vs_text text;
+  changed->text[0] = changed->list[0] = 0;
+  if (path == NULL) return VS_OK;
+  vs_text_init(&text, host, NULL);
+  const vs_status status = read_list(changed, host, path, &text, error);
+  vs_text_deinit(&text);
+  if (status == VS_OK || status == VS_NO_MEMORY) return status;
+  const vs_error cause = *error;
+  return vs_fail(error, status, cause.offset, "%s: %s", path, cause.text);
+}
+
+/* ---- for the processes */
+
+void vs_changed_begin(vs_changed *changed, const char *folder) {
+  vs_format(changed->list, sizeof changed->list, "%s/changes.jsonl", folder);
+}
+
+size_t vs_changed_variables(const vs_changed *changed, vs_child_variable variables[VS_CHANGED_VARIABLES]) {
+  if (changed->text[0] == 0) return 0;
+  variables[0] = (vs_child_variable){.name = "VRAMSCOPE_CHANGES", .value = changed->text};
+  variables[1] = (vs_child_variable){.name = "VRAMSCOPE_CHANGES_LIST", .value = changed->list};
+  return VS_CHANGED_VARIABLES;
+}
+
+/* ---- what became of them */
+
+typedef struct outcome {
+  uint64_t change;
+  bool is_applied;
+  uint32_t text;
+  uint64_t processes;
+} outcome;
+
+typedef struct outcome_list {
+  const vs_host *host;
+  vs_strings strings;
+  VS_VEC(outcome) rows; /* no two with the same change, word and text */
+} outcome_list;
+
+static vs_status take_line(outcome_list *list, vs_json line) {
+  outcome one = {.change = vs_json_u64(vs_reply_at(line, "change"), UINT64_MAX),
+                 .is_applied = vs_reply_bool(line, "applied"),
+                 .processes = 1};
+  if (vs_json_kind(vs_reply_at(line, "text")) != VS_VALUE_STRING) return VS_OK;
+  VS_TRY(vs_strings_intern(list->host, &list->strings, vs_reply_str(line, "text"), &one.text));
+  for (size_t i = 0; i < list->rows.count; i++) {
+    outcome *row = &list->rows.data[i];
+    if (row->change != one.change || row->is_applied != one.is_applied || row->text != one.text) continue;
+    row->processes++;
+    return VS_OK;
+  }
+  VS_TRY(vs_vec_reserve(list->host, &list->rows, 1));
+  list->rows.data[list->rows.count++] = one;
+  return VS_OK;
+}
+
+static vs_status take_lines(outcome_list *list, vs_str text) {
+  for (size_t at = 0, end; at < text.size; at = end + 1) {
+    for (end = at; end < text.size && text.data[end] != '\n';) end++;
+    vs_json_doc line;
+    vs_error ignored;
+    vs_status status = vs_json_doc_init(&line, list->host, (vs_str){text.data + at, end - at}, &ignored);
+    if (status == VS_NO_MEMORY) return status;
+    if (status != VS_OK) continue; /* the process was killed while it wrote it */
+    status = take_line(list, vs_json_root(&line));
+    vs_json_doc_deinit(&line);
+    VS_TRY(status);
+  }
+  return VS_OK;
+}
+
+/* Without the file no process wrote a line. */
+static vs_status gather(outcome_list *list, const char *path) {
+  enum { FILE_MOST = 16 << 20 };
+  vs_text text;
+  vs_error ignored;
+  vs_text_init(&text, list->host, NULL);
+  vs_status status = read_some(path, FILE_MOST, &text, &ignored);
+  status = status == VS_NO_MEMORY ? status : take_lines(list, vs_text_view(&text));
+  vs_text_deinit(&text);
+  return status;
+}
+
+/* ---- the reply */
+
+static void put_outcome(vs_jsonw *w, bool is_applied, vs_str text, uint64_t processes) {
+  vs_jsonw_object_begin(w);
+  vs_jsonw_member_bool(w, "applied", is_applied);
+  vs_jsonw_member_str(w, "text", text);
+  vs_jsonw_member_u64(w, "processes", processes);
+  vs_jsonw_object_end(w);
+}
+
+static void put_outcomes(vs_jsonw *w, const outcome_list *list, size_t index, const vs_change_row *row) {
+  bool is_applied = false, has_any = false;
+  vs_jsonw_key(w, VS_STR("outcomes"));
+  vs_jsonw_array_begin(w);
+  for (size_t i = 0; i < list->rows.count; i++) {
+    const outcome *one = &list->rows.data[i];
+    if (one->change != index) continue;
+    put_outcome(w, one->is_applied, vs_strings_at(&list->strings, one->text), one->processes);
+    is_applied |= one->is_applied;
+    has_any = true;
+  }
+  if (!has_any) put_outcome(w, false, vs_str_from(row->never), 0);
+  vs_jsonw_array_end(w);
+  vs_jsonw_member_bool(w, "applied", is_applied);
+}
+
+static void put_change(vs_jsonw *w, const vs_changes *changes, size_t index, const outcome_list *list) {
+  const vs_change_row *row = vs_change_row_of(changes->ids[index]);
+  vs_text title;
+  vs_text_init(&title, list->host, NULL);
+  vs_changes_put_title(&title, changes, index);
+  vs_jsonw_object_begin(w);
+  vs_jsonw_member_str(w, "name", vs_str_from(row->name));
+  vs_jsonw_member_str(w, "title", vs_text_view(&title));
+  vs_jsonw_member_str(w, "results", vs_str_from(vs_results_word(row->results)));
+  vs_jsonw_member_str(w, "cost", vs_str_from(row->cost));
+  put_outcomes(w, list, index, row);
+  vs_jsonw_object_end(w);
+  if (title.status != VS_OK) w->text->status = title.status;
+  vs_text_deinit(&title);
+}
+
+static vs_status put_all(vs_jsonw *w, const vs_changed *changed, outcome_list *list) {
+  vs_changes changes;
+  vs_error ignored;
+  if (changed->text[0] == 0) return VS_OK;
+  VS_TRY(gather(list, changed->list));
+  VS_TRY(vs_changes_read(&changes, list->host, vs_str_from(changed->text), &ignored));
+  for (size_t i = 0; i < changes.count; i++) put_change(w, &changes, i, list);
+  vs_changes_deinit(&changes);
+  return VS_OK;
+}
+
+vs_status vs_changed_put(vs_jsonw *w, const vs_host *host, const vs_changed *changed) {
+  outcome_list list = {.host = host};
+  VS_TRY(vs_strings_init(host, &list.strings));
+  vs_jsonw_array_begin(w);
+  const vs_status status = put_all(w, changed, &list);
+  vs_jsonw_array_end(w);
+  vs_vec_free(host, &list.rows);
+  vs_strings_deinit(host, &list.strings);
+  return status;
+}
