@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # importing typing would take most of the time that importing
 
 # Where each public name lives: a module of this package. Sorted; one line each.
 _HOME = {
+    "AppliedChanges": "_changes",
     "ArgumentError": "errors",
     "CancelledError": "errors",
     "DeviceError": "errors",
@@ -51,6 +52,7 @@ _HOME = {
     "Snapshot": "query",
     "TrackedTensor": "gpu_mem_track",
     "UnsupportedError": "errors",
+    "apply": "_changes",
     "b2mb": "fastai",
     "dryrun": "_dryrun",
     "dryrun_largest": "_dryrun",

@@ -6,6 +6,7 @@ version: str
 METRICS: dict[str, tuple[str, str, str]]
 
 def bytes_text(bytes: int, /) -> str: ...
+def read_changes(data: bytes, /) -> str: ...
 
 # engine.c
 

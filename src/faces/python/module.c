@@ -1,6 +1,7 @@
 /* The module vramscope._native, made of its parts. */
 #include "faces/python/python.h"
 #include "base/human.h"
+#include "changes/changes.h"
 
 /* Sizes as every face writes them: "1.50 GiB". */
 static PyObject *bytes_text(PyObject *module, PyObject *argument) {
@@ -12,6 +13,31 @@ static PyObject *bytes_text(PyObject *module, PyObject *argument) {
   vs_text_bytes(&text, bytes, VS_UNIT_BINARY);
   PyObject *made = text.status == VS_OK ? vs_python_text(vs_text_view(&text)) : PyErr_NoMemory();
   vs_text_deinit(&text);
+  return made;
+}
+
+/* ---- a list of changes, read and checked */
+
+static PyObject *put_changes(const vs_changes *changes) {
+  vs_text text;
+  vs_text_init(&text, vs_host_default(), NULL);
+  vs_changes_put(&text, changes);
+  PyObject *made = text.status == VS_OK ? vs_python_text(vs_text_view(&text)) : PyErr_NoMemory();
+  vs_text_deinit(&text);
+  return made;
+}
+
+static PyObject *read_changes(PyObject *module, PyObject *arguments) {
+  const char *data;
+  Py_ssize_t size;
+  vs_changes changes;
+  vs_error error = {.text = ""};
+  (void)module;
+  if (PyArg_ParseTuple(arguments, "y#:read_changes", &data, &size) == 0) return NULL;
+  const vs_status status = vs_changes_read(&changes, vs_host_default(), (vs_str){data, (size_t)size}, &error);
+  if (status != VS_OK) return vs_python_raise(status, &error);
+  PyObject *made = put_changes(&changes);
+  vs_changes_deinit(&changes);
   return made;
 }
 
@@ -48,6 +74,8 @@ PyMODINIT_FUNC PyInit__native(void); /* Python looks it up by this name */
 PyMODINIT_FUNC PyInit__native(void) {
   static PyMethodDef functions[] = {
       {"bytes_text", bytes_text, METH_O, "bytes_text(bytes): a size as people read it, \"1.50 GiB\"."},
+      {"read_changes", read_changes, METH_VARARGS,
+       "read_changes(data): the bytes of a fit.json, checked, with nothing left out, as JSON."},
       {NULL, NULL, 0, NULL},
   };
   static PyModuleDef_Slot slots[] = {{Py_mod_exec, add_parts}, {0, NULL}};
