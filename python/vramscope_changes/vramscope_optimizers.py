@@ -67,7 +67,7 @@ def _construct(original: Any, signature: Any, key: str, value: bool, report: Rep
         original(self, *args, **kwargs)
         return
     given, name = bound.arguments, type(self).__name__
-    if not isinstance(given["params"], (dict, list, tuple)):
+    if hasattr(given["params"], "__next__"):
         given["params"] = list(given["params"])  # a second attempt needs them again
     why_not = _objection(given, key, value)
     if why_not is not None:
