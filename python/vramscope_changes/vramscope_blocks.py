@@ -27,8 +27,12 @@ class Blocks:
     """`every`, `first`: every n-th of all blocks that are found, at most so many."""
 
     def __init__(self, torch: Any, every: int, first: int, report: Report) -> None:
-        self.torch, self.every, self.first, self.report = torch, every, first, report
-        self.found = self.chosen = 0  # blocks so far
+        self.torch = torch
+        self.every = every
+        self.first = first
+        self.report = report
+        self.found: int = 0  # blocks so far
+        self.chosen: int = 0  # of these
         self.noted: list[Any] = []  # weak references to containers that no model that ran has
         self.seen: Any = weakref.WeakSet()  # modules of models that ran
         self.wrapped: Any = weakref.WeakSet()  # classes

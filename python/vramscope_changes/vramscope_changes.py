@@ -39,8 +39,8 @@ class Changes:
         self.loading = loading  # vramscope_loading.py
         self.path = path  # of the file for the outcomes; None: there is none
         self.outcomes: list[tuple[int, bool, str]] = []
-        self.pid = os.getpid()
-        self.is_late = False  # PyTorch was imported before the changes were applied
+        self.pid: int = os.getpid()
+        self.is_late: bool = False  # PyTorch was imported before the changes were applied
 
     def apply(self) -> None:
         """Begins: what can be applied is applied at once, what waits for an import is applied after that."""
