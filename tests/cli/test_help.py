@@ -14,6 +14,7 @@ from conftest import Run
 
 CANNOT_BE_JUDGED = 2  # likewise of a check
 CHECK_FILES = {"config": '{"no-oom": true}', "baseline": '{"owners": []}'}
+CHANGES = '{"schema": 1, "changes": [{"name": "fused"}]}'
 NO_PROCESS = "2147483647"  # the number of none
 NOT_FOUND = 2
 NO_ANSWER = 6  # of a dry run, because the program of these tests does not use the GPU
@@ -111,6 +112,9 @@ def test_every_listed_option_is_accepted(build, vramscope, call, folder, recordi
         if command == "check" and name in CHECK_FILES:
             (folder / "given.json").write_text(CHECK_FILES[name])
             values = ["given.json"]
+        if name == "with":
+            (folder / "fit.json").write_text(CHANGES)
+            values = ["fit.json"]
         partner = ["--no-oom", "--baseline", "out.txt"] if name == "update-baseline" else ["--no-oom"] if command == "check" and name != "no-oom" else ["--world", "8"] if name in ("rank", "ranks-that-differ") else ["--count", "1"] if name in ("loop", "loop-ms", "ndjson") else short if command == "demo" and name != "steps" else []
         for option in [f"--{name}"] + ([f"-{letter}"] if letter else []):
             (folder / "out.txt").unlink(missing_ok=True)
@@ -141,6 +145,7 @@ def test_every_example_runs(build, vramscope, call, folder, recording, command):
     assert examples
     (folder / "train.py").write_text("print('hello')\n")
     (folder / "run.json").write_text('{"schema": 1, "method": "dryrun", "devices": [], "processes": []}')
+    (folder / "fit.json").write_text(CHANGES)
     shutil.copy(recording, folder / "recording.vram")
     for example in examples:
         words = {"8000": str(free_port()), "12345": NO_PROCESS}
