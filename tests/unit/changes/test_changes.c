@@ -63,7 +63,7 @@ static void test_what_is_left_out_is_written(void **state) {
 
 static void test_titles(void **state) {
   (void)state;
-  vs_changes changes;
+  vs_changes changes = {.count = 0};
   vs_error error;
   expect_ok(vs_changes_read(
       &changes, vs_host_default(),
