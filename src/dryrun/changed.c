@@ -184,9 +184,9 @@ static vs_status put_all(vs_jsonw *w, const vs_changed *changed, outcome_list *l
 
 vs_status vs_changed_put(vs_jsonw *w, const vs_host *host, const vs_changed *changed) {
   outcome_list list = {.host = host};
-  VS_TRY(vs_strings_init(host, &list.strings));
   vs_jsonw_array_begin(w);
-  const vs_status status = put_all(w, changed, &list);
+  vs_status status = vs_strings_init(host, &list.strings);
+  if (status == VS_OK) status = put_all(w, changed, &list);
   vs_jsonw_array_end(w);
   vs_vec_free(host, &list.rows);
   vs_strings_deinit(host, &list.strings);
