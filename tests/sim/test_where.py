@@ -26,6 +26,9 @@ MEASURE = """
         os.write(1, (json.dumps(told) + chr(10)).encode())
 """
 
+# By its defaults torchrun asks for the addresses of "localhost" and of this machine's name, which not every container can tell.
+TORCHRUN = ("-m", "torch.distributed.run", "--rdzv-backend", "c10d", "--rdzv-endpoint", "127.0.0.1:0", "--local-addr", "127.0.0.1")
+
 FSDP = """
     import json, os, torch, torch.distributed as dist
     from torch import nn
@@ -117,7 +120,7 @@ def check_rank(card, told):
 
 @pytest.mark.parametrize("options, python", [
     (["--ranks", "4", "--gpu", "4xH100"], [str(PYTHON)]),
-    (["--gpu", "4xH100"], [str(PYTHON), "-m", "torch.distributed.run", "--nproc-per-node", "4"]),
+    (["--gpu", "4xH100"], [str(PYTHON), *TORCHRUN, "--nproc-per-node", "4"]),
     (["--ranks", "4", "--gpu", "4xH100", "--conf", "expandable_segments:True"], [str(PYTHON)]),
 ])
 def test_each_byte_of_four_ranks(tmp_path, options, python):
