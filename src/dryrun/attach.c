@@ -101,7 +101,7 @@ static bool is_answered(const vs_text *text) { return text->bytes.data[0] != 0; 
 static vs_status wait_for_answer(room *r, uint64_t most_us, vs_text *text, vs_error *error) {
   const uint64_t began = vs_process_clock_us();
   for (;;) {
-    VS_TRY(vs_attach_read(r, r->answer, text));
+    VS_TRY(vs_attach_read(r->answer, text));
     if (is_answered(text)) return VS_OK;
     if (!vs_process_is_alive((int64_t)r->plan->pid))
       return FAIL(VS_NOT_FOUND, "process %U has ended", r->plan->pid);
@@ -130,7 +130,7 @@ static vs_status ask(room *r, vs_text *text, vs_error *error) {
     VS_TRY(wait_for_answer(r, VS_ATTACH_MAIN_THREAD_US, text, error));
     if (is_answered(text)) return VS_OK;
     VS_TRY(withdraw(r, error));
-    VS_TRY(vs_attach_read(r, r->answer, text)); /* it may have answered meanwhile */
+    VS_TRY(vs_attach_read(r->answer, text)); /* it may have answered meanwhile */
     if (is_answered(text)) return VS_OK;
     r->is_pending = true;
     vs_format(r->script, sizeof r->script, "%s/again.py", r->folder.path);

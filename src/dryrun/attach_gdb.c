@@ -135,6 +135,6 @@ vs_status vs_attach_by_gdb(room *r, vs_text *text, vs_error *error) {
                                                  : "that for temporary files (TMPDIR)");
   VS_TRY(write_commands(r, error));
   VS_TRY(debug(r, error));
-  VS_TRY(vs_attach_read(r, r->output, text));
+  VS_TRY(vs_attach_read(r->output, text));
   return judge(r, text->bytes.data, error);
 }

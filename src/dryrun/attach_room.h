@@ -20,7 +20,6 @@ typedef struct vs_attach_room {
   char answer[VS_FOLDER_PATH]; /* what it writes */
   char commands[VS_FOLDER_PATH], output[VS_FOLDER_PATH];
   vs_outfile out;
-  vs_infile in;
   char pid[24];
   bool is_pending; /* the program was asked to run a script, and has not yet: the folder stays */
 } vs_attach_room;
@@ -35,7 +34,7 @@ enum {
 void vs_attach_put(vs_attach_room *room, const char *text);
 
 /* The text of a file, at most the first part of it, with a 0 behind it; empty if there is none. Fails: VS_NO_MEMORY */
-VS_MUST_CHECK vs_status vs_attach_read(vs_attach_room *room, const char *path, vs_text *text);
+VS_MUST_CHECK vs_status vs_attach_read(const char *path, vs_text *text);
 
 /* Asks the program's own Python, of 3.14 or later, to run the script there (sys.remote_exec). False: it cannot be asked, or refuses, and
  * nothing has changed. The program runs the script the next time that its main thread runs Python. */

@@ -13,17 +13,9 @@ enum { FILE_MOST = 64 << 20 };
 /* Appends the whole file, or its first FILE_MOST bytes. A file that cannot be read adds nothing: the process that writes it
  * may have been killed. */
 static vs_status read_file(const char *path, vs_text *text) {
-  vs_infile file;
-  vs_error error;
-  if (vs_infile_open(&file, path, &error) != VS_OK) return VS_OK;
-  const vs_reader reader = vs_infile_reader(&file);
-  char piece[4096];
-  size_t count = 1;
-  while (count != 0 && text->status == VS_OK && text->bytes.count < FILE_MOST) {
-    if (reader.read(reader.ctx, piece, sizeof piece, &count) != VS_OK) break;
-    vs_text_put(text, piece, count);
-  }
-  vs_infile_close(&file);
+  vs_error ignored;
+  const vs_status status = vs_infile_text(path, FILE_MOST, text, &ignored);
+  (void)status;
   return text->status;
 }
 

@@ -1,5 +1,4 @@
 #include "os/infile.h"
-#include "base/text.h"
 #include "os/failure.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -52,3 +51,18 @@ static vs_status read_infile(void *ctx, void *data, size_t capacity, size_t *cou
 }
 
 vs_reader vs_infile_reader(vs_infile *file) { return (vs_reader){.ctx = file, .read = read_infile}; }
+
+vs_status vs_infile_text(const char *path, size_t most, vs_text *text, vs_error *error) {
+  vs_infile file;
+  char piece[4096];
+  VS_TRY(vs_infile_open(&file, path, error));
+  vs_status status = VS_OK;
+  for (size_t count = 1; count != 0 && most != 0 && status == VS_OK && text->status == VS_OK;) {
+    status = read_infile(&file, piece, most < sizeof piece ? most : sizeof piece, &count);
+    vs_text_put(text, piece, count);
+    most -= count;
+  }
+  if (status != VS_OK) *error = file.error;
+  vs_infile_close(&file);
+  return status == VS_OK ? text->status : status;
+}

@@ -10,7 +10,7 @@
 #ifndef VS_OS_INFILE_H
 #define VS_OS_INFILE_H
 
-#include <vramscope/base.h>
+#include "base/text.h"
 
 #define VS_NO_SIZE UINT64_MAX
 
@@ -35,5 +35,9 @@ void vs_infile_close(vs_infile *file);
 
 /* Valid as long as the file, which must not move. */
 vs_reader vs_infile_reader(vs_infile *file);
+
+/* Appends the bytes of the file called `path`, the first `most` of them if it has more.
+ * Fails: as vs_infile_open, and VS_IO  after which the text has what was read before it; VS_NO_MEMORY  without a sentence */
+VS_MUST_CHECK vs_status vs_infile_text(const char *path, size_t most, vs_text *text, vs_error *error);
 
 #endif

@@ -1,31 +1,11 @@
 #include "faces/cli/textfile.h"
 #include "base/text.h"
 
-enum { CHUNK = 1 << 16 };
-
-static vs_status read_all(vs_infile *file, size_t most, vs_text *bytes, vs_error *error) {
-  static uint8_t chunk[CHUNK];
-  const vs_reader reader = vs_infile_reader(file);
-  for (;;) {
-    size_t got = 0;
-    const vs_status status = reader.read(reader.ctx, chunk, sizeof chunk, &got);
-    if (status != VS_OK) {
-      *error = file->error;
-      return status;
-    }
-    if (got == 0) return bytes->status;
-    vs_text_put(bytes, chunk, got);
-    if (bytes->bytes.count > most)
-      return vs_fail(error, VS_LIMIT, most, "the file is too large for what it is to be");
-  }
-}
-
 vs_status vs_textfile_read(const char *path, size_t most, vs_text *bytes, vs_error *error) {
-  vs_infile file;
-  VS_TRY(vs_infile_open(&file, path, error));
-  const vs_status status = read_all(&file, most, bytes, error);
-  vs_infile_close(&file);
-  return status;
+  const size_t before = bytes->bytes.count;
+  VS_TRY(vs_infile_text(path, most + 1, bytes, error));
+  if (bytes->bytes.count - before <= most) return VS_OK;
+  return vs_fail(error, VS_LIMIT, most, "the file is too large for what it is to be");
 }
 
 vs_status vs_textfile_json(const vs_host *host, const char *path, size_t most, vs_json_doc *document,

@@ -90,6 +90,28 @@ static void test_read(void **state) {
   vs_infile_close(&file); /* again is harmless */
 }
 
+static void test_a_whole_file_as_text(void **state) {
+  (void)state;
+  static char large[10000];
+  vs_text text;
+  vs_error error;
+  memset(large, 'x', sizeof large - 1);
+  write_file(path_of("a"), large);
+  vs_text_init(&text, vs_host_default(), NULL);
+  vs_text_cstr(&text, "before");
+  expect_ok(vs_infile_text(path_of("a"), SIZE_MAX, &text, &error));
+  assert_int_equal(text.bytes.count, 6 + sizeof large - 1);
+  expect_ok(vs_infile_text(path_of("a"), 5000, &text, &error));
+  assert_int_equal(text.bytes.count, 6 + sizeof large - 1 + 5000);
+  assert_memory_equal(text.bytes.data, "beforexx", 8);
+  expect_status(vs_infile_text(path_of("none"), 1, &text, &error), VS_NOT_FOUND);
+  expect_status(vs_infile_text("/proc/self/mem", 1, &text, &error),
+                VS_IO); /* opens, and cannot be read at 0 */
+  assert_non_null(strstr(error.text, "reading failed"));
+  assert_int_equal(text.bytes.count, 6 + sizeof large - 1 + 5000);
+  vs_text_deinit(&text);
+}
+
 static void test_cannot_open(void **state) {
   (void)state;
   vs_infile file;
@@ -251,6 +273,7 @@ static void test_full_device(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_read, make_folder, remove_folder),
+      cmocka_unit_test_setup_teardown(test_a_whole_file_as_text, make_folder, remove_folder),
       cmocka_unit_test_setup_teardown(test_cannot_open, make_folder, remove_folder),
       cmocka_unit_test_setup_teardown(test_pipe_has_no_size, make_folder, remove_folder),
       cmocka_unit_test_setup_teardown(test_failed_read_says_why, make_folder, remove_folder),
