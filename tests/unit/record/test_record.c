@@ -19,55 +19,72 @@ static void put_text_setting(vs_recorder *recorder, vs_str key, vs_str text) {
 
 /* ---- everything that can be recorded comes back */
 
-static void test_all_kinds_of_messages(void **state) {
-  (void)state;
+/* What the messages of that test are about. */
+typedef struct given {
   vs_record_stacks *stacks;
-  expect_ok(vs_record_stacks_create(NULL, &stacks));
+  vs_context named, native;
+  uint32_t meta, seventh, step; /* texts; the number of the first does not fit into a slot */
+} given;
+
+static given make_given(void) {
+  given g = {.stacks = NULL};
   uint64_t words[2];
-  uint32_t meta, step, seventh = 0;
+  expect_ok(vs_record_stacks_create(NULL, &g.stacks));
   expect_ok(vs_record_frame_intern(
-      stacks, &(vs_record_frame){.function = VS_STR("forward"), .file = VS_STR("model.py"), .line = 3},
+      g.stacks, &(vs_record_frame){.function = VS_STR("forward"), .file = VS_STR("model.py"), .line = 3},
       &words[0]));
-  words[1] = UINT64_C(0x1234);                /* in no module */
-  for (uint64_t i = 0; i < UINT16_MAX; i++) { /* so that the next one does not fit into a slot */
+  words[1] = UINT64_C(0x1234); /* in no module */
+  for (uint64_t i = 0; i < UINT16_MAX; i++) {
     char text[24];
     vs_format(text, sizeof text, "%U", i);
-    expect_ok(vs_record_text_intern(stacks, vs_str_from(text), &meta));
-    if (i == 7) seventh = meta;
+    expect_ok(vs_record_text_intern(g.stacks, vs_str_from(text), &g.meta));
+    if (i == 7) g.seventh = g.meta;
   }
-  expect_ok(vs_record_text_intern(stacks, VS_STR("layer 1"), &meta));
-  assert_true(meta > UINT16_MAX);
-  expect_ok(vs_record_text_intern(stacks, VS_STR("step"), &step));
-  const vs_context named = vs_record_intern(stacks, words, 2), native = vs_record_capture(stacks);
+  expect_ok(vs_record_text_intern(g.stacks, VS_STR("layer 1"), &g.meta));
+  assert_true(g.meta > UINT16_MAX);
+  expect_ok(vs_record_text_intern(g.stacks, VS_STR("step"), &g.step));
+  g.named = vs_record_intern(g.stacks, words, 2);
+  g.native = vs_record_capture(g.stacks);
+  return g;
+}
 
-  vs_recorder *recorder = open_with((vs_record_options){.stacks = stacks});
+static void record_facts(vs_recorder *recorder) {
   vs_record_clock(recorder, INT64_C(1700000000000000000));
   vs_record_device(recorder, 1, VS_STR("Simulated 80GB"), UINT64_C(80) << 30);
   vs_record_put_setting(recorder, &(vs_record_setting_value){.key = VS_STR("expandable_segments"),
                                                              .kind = VS_RECORD_SETTING_BOOL,
                                                              .bits = 1});
   put_text_setting(recorder, VS_STR("rules"), VS_STR("torch-2.15"));
-  vs_record_annotation(recorder, step, true, 1, 1000);
+}
+
+/* The last one, which vs_record_free records, has the members of the third but its kind. */
+static void record_events(vs_recorder *recorder, const given *g) {
+  vs_record_annotation(recorder, g->step, true, 1, 1000);
   vs_event event = {.address = 4096,
                     .size = 1000,
                     .rounded = 1024,
                     .stream = 7,
                     .pool = {0, 3},
-                    .context = named,
+                    .context = g->named,
                     .kind = VS_EVENT_ALLOC};
-  vs_record_facts facts = {.time_ns = 2000, .device = 1, .metadata = meta};
+  vs_record_facts facts = {.time_ns = 2000, .device = 1, .metadata = g->meta};
   vs_record_event(recorder, &event, &facts);
   event.kind = VS_EVENT_FREE_REQUESTED;
   event.pool = (vs_pool_id){5, 6}; /* which does not fit into a slot */
-  event.context = native;
-  facts = (vs_record_facts){.time_ns = 3000, .device = 1, .compile_context = step};
+  event.context = g->native;
+  facts = (vs_record_facts){.time_ns = 3000, .device = 1, .compile_context = g->step};
   vs_record_event(recorder, &event, &facts);
   event.pool = (vs_pool_id){9, 0};
   event.context = VS_CONTEXT_NONE;
   event.kind = VS_EVENT_SEGMENT_FREE;
-  facts = (vs_record_facts){.time_ns = 2500, .device = -1, .metadata = seventh};
+  facts = (vs_record_facts){.time_ns = 2500, .device = -1, .metadata = g->seventh};
   vs_record_event(recorder, &event, &facts);
-  vs_record_annotation(recorder, step, false, 1, 4000);
+  vs_record_annotation(recorder, g->step, false, 1, 4000);
+  event.kind = VS_EVENT_ALLOC; /* which vs_record_free does not look at */
+  vs_record_free(recorder, &event, &facts);
+}
+
+static void record_state(vs_recorder *recorder, const given *g) {
   vs_record_state_begin(recorder, VS_RECORD_AT_END, 5000);
   vs_record_state_segment(recorder, &(vs_record_segment){.address = 4096,
                                                          .size = 2 << 20,
@@ -77,20 +94,16 @@ static void test_all_kinds_of_messages(void **state) {
                                                          .device = 1,
                                                          .registration = -1,
                                                          .is_small = true,
-                                                         .context = named});
-  vs_record_state_block(
-      recorder,
-      &(vs_record_block){
-          .address = 4096, .size = 1024, .requested = 1000, .context = native, .state = VS_RECORD_PENDING});
+                                                         .context = g->named});
+  vs_record_state_block(recorder, &(vs_record_block){.address = 4096,
+                                                     .size = 1024,
+                                                     .requested = 1000,
+                                                     .context = g->native,
+                                                     .state = VS_RECORD_PENDING});
   vs_record_state_end(recorder);
-  event.kind = VS_EVENT_ALLOC; /* which vs_record_free does not look at */
-  vs_record_free(recorder, &event, &facts);
-  const vs_record_figures figures = close_it(recorder);
-  assert_int_equal(figures.events, 5);
-  assert_int_equal(figures.lost_ring + figures.lost_file + figures.lost_other, 0);
-  assert_int_equal(figures.threads, 1);
+}
 
-  back *b = back_read(path);
+static void expect_facts(const back *b) {
   assert_int_equal(b->report.damages, 0);
   assert_int_equal(b->report.open_frames, 0);
   assert_int_equal(b->process.pid, getpid());
@@ -99,7 +112,22 @@ static void test_all_kinds_of_messages(void **state) {
   assert_string_equal(b->strings[b->settings.data[0].key], "expandable_segments");
   assert_int_equal(b->settings.data[0].kind, VS_TRACE_SETTING_BOOL);
   assert_string_equal(b->strings[b->settings.data[1].bits], "torch-2.15");
+  assert_int_equal(b->annotations.count, 2);
+  assert_string_equal(b->strings[b->annotations.data[0].stage], "START");
+  assert_string_equal(b->strings[b->annotations.data[1].stage], "END");
+}
 
+static void expect_named_stack(const back *b, const vs_trace_event *event) {
+  const back_stack *stack = &b->stacks[event->stack];
+  assert_int_equal(stack->count, 2);
+  const vs_trace_frame *frame = &b->frames[stack->frames[0]];
+  assert_string_equal(b->strings[frame->name], "forward");
+  assert_string_equal(b->strings[frame->file], "model.py");
+  assert_int_equal(frame->line, 3);
+  assert_int_equal(b->natives[stack->frames[1]].offset, 0x1234);
+}
+
+static void expect_events(const back *b) {
   assert_int_equal(b->events.count, 5);
   const vs_trace_event *e = b->events.data;
   const vs_trace_context *c = &b->contexts[e[0].context];
@@ -108,12 +136,7 @@ static void test_all_kinds_of_messages(void **state) {
   assert_true(c->pool.a == 0 && c->pool.b == 3 && c->stream == 7 && c->device == 1 && c->has_pool);
   assert_int_equal(c->thread, vs_thread_id());
   assert_string_equal(b->strings[c->user_metadata], "layer 1");
-  assert_int_equal(b->stacks[e[0].stack].count, 2);
-  const vs_trace_frame *frame = &b->frames[b->stacks[e[0].stack].frames[0]];
-  assert_string_equal(b->strings[frame->name], "forward");
-  assert_string_equal(b->strings[frame->file], "model.py");
-  assert_int_equal(frame->line, 3);
-  assert_int_equal(b->natives[b->stacks[e[0].stack].frames[1]].offset, 0x1234);
+  expect_named_stack(b, &e[0]);
 
   c = &b->contexts[e[1].context];
   assert_true(c->pool.a == 5 && c->pool.b == 6);
@@ -127,13 +150,15 @@ static void test_all_kinds_of_messages(void **state) {
 
   assert_true(e[3].kind == VS_EVENT_FREE_REQUESTED && e[4].kind == VS_EVENT_FREE_COMPLETED);
   assert_true(e[3].address == 4096 && e[4].address == 4096 && e[4].context == e[2].context);
+}
 
-  /* The native stack, by module and offset. */
+/* By module and offset. */
+static void expect_native_stack(const back *b, const given *g, const vs_trace_event *event) {
   const uint64_t *addresses;
-  const uint32_t count = vs_record_stack_at(stacks, native, &addresses);
-  assert_int_equal(b->stacks[e[1].stack].count, count);
+  const uint32_t count = vs_record_stack_at(g->stacks, g->native, &addresses);
+  assert_int_equal(b->stacks[event->stack].count, count);
   for (uint32_t i = 0; i < count; i++) {
-    const vs_trace_native *n = &b->natives[b->stacks[e[1].stack].frames[i]];
+    const vs_trace_native *n = &b->natives[b->stacks[event->stack].frames[i]];
     const vs_trace_module *module = NULL;
     for (size_t k = 0; k < b->modules.count; k++)
       if (b->modules.data[k].id == n->module) module = &b->modules.data[k];
@@ -142,17 +167,35 @@ static void test_all_kinds_of_messages(void **state) {
     assert_true(n->offset < module->size);
     assert_true(*b->strings[module->path] == '/');
   }
+}
 
-  assert_int_equal(b->annotations.count, 2);
-  assert_string_equal(b->strings[b->annotations.data[0].stage], "START");
-  assert_string_equal(b->strings[b->annotations.data[1].stage], "END");
+static void expect_state(const back *b) {
+  const vs_trace_event *e = b->events.data;
   assert_true(b->states == 1 && b->ended_states == 1 && b->segments.count == 1 && b->blocks.count == 1);
   assert_string_equal(b->strings[b->segments.data[0].type], "small");
   assert_int_equal(b->segments.data[0].stack, e[0].stack);
   assert_int_equal(b->blocks.data[0].state, VS_TRACE_PENDING);
   assert_int_equal(b->blocks.data[0].stack, e[1].stack);
+}
+
+static void test_all_kinds_of_messages(void **state) {
+  (void)state;
+  const given g = make_given();
+  vs_recorder *recorder = open_with((vs_record_options){.stacks = g.stacks});
+  record_facts(recorder);
+  record_events(recorder, &g);
+  record_state(recorder, &g);
+  const vs_record_figures figures = close_it(recorder);
+  assert_int_equal(figures.events, 5);
+  assert_int_equal(figures.lost_ring + figures.lost_file + figures.lost_other, 0);
+  assert_int_equal(figures.threads, 1);
+  back *b = back_read(path);
+  expect_facts(b);
+  expect_events(b);
+  expect_native_stack(b, &g, &b->events.data[1]);
+  expect_state(b);
   back_free(b);
-  vs_record_stacks_destroy(stacks);
+  vs_record_stacks_destroy(g.stacks);
 }
 
 /* ---- what events do not share */
