@@ -9,7 +9,8 @@ reported as not applied, with the exception. Beside the changes, nothing here al
     after that                  all others; each one waits for the objects that it is about (blocks, optimizers ...)
 
 Each outcome is a line of the file VRAMSCOPE_CHANGES_LIST: {"pid", "change": its number in the list, "applied", "text": what
-it was applied to, or why it was not}.
+it was applied to, or why it was not}. Before them stands {"pid"}: the process loaded this, so a change without an outcome did not
+meet what it is about.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ class Changes:
 
     def apply(self) -> None:
         """Begins: what can be applied is applied at once, what waits for an import is applied after that."""
+        self._write()
         self.is_late = "torch" in sys.modules
         finder = self.loading.Finder({} if self.is_late else {"torch": self._before_torch}, self._note)
         finder.wait_for({"torch": self._after_torch})
@@ -89,21 +91,21 @@ class Changes:
                 self.pid, self.outcomes = os.getpid(), []
             if (number, applied, text) not in self.outcomes and len(self.outcomes) < 1000:
                 self.outcomes.append((number, applied, text))
-                self._write(number, applied, text)
+                self._write(change=number, applied=applied, text=text[:1000])
 
         return report
 
-    def _write(self, number: int, applied: bool, text: str) -> None:
+    def _write(self, **members: object) -> None:
         import json
 
         if self.path is None:
             return
-        line = json.dumps({"pid": self.pid, "change": number, "applied": applied, "text": text[:1000]})
+        line = json.dumps({"pid": self.pid, **members})
         try:
             with open(self.path, "a") as file:
                 file.write(line + "\n")
         except OSError:
-            pass  # the changes of this process are then reported as not applied
+            pass  # the report lacks this line
 
     def _note(self, error: BaseException) -> None:
         """The finder failed, so what waited for an import is not applied."""
@@ -112,10 +114,8 @@ class Changes:
 
 
 def arrange(loading: Any) -> None:
-    """Called once, when Python starts; does nothing without a list of changes."""
-    text = os.environ.get("VRAMSCOPE_CHANGES")
-    if text:
-        Changes(text, loading, os.environ.get("VRAMSCOPE_CHANGES_LIST")).apply()
+    """Called once, when Python starts with a list of changes."""
+    Changes(os.environ["VRAMSCOPE_CHANGES"], loading, os.environ.get("VRAMSCOPE_CHANGES_LIST")).apply()
 
 
 def _sentence(error: BaseException) -> str:

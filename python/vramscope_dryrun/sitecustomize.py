@@ -63,12 +63,15 @@ def _arrange() -> None:
 
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or os.curdir) != here]
+    what = "PyTorch's figures"
     try:
         loading = _load(here, "vramscope_loading")
         _load(here, "vramscope_dryrun").arrange(loading, _note, _assume, _tell)
-        loading.beside("vramscope_changes").arrange(loading)  # after it, so that the history begins before PyTorch is changed
+        what = "the changes"
+        if os.environ.get("VRAMSCOPE_CHANGES"):  # after the hook, so that the history begins before PyTorch is changed
+            loading.beside("vramscope_changes").arrange(loading)
     except Exception as error:
-        _note("PyTorch's figures", error)  # the program runs without the hook
+        _note(what, error)  # the program runs without them
 
 
 _arrange()

@@ -3,23 +3,7 @@
 #include "codec/json_reply.h"
 #include "os/infile.h"
 
-/* ---- files */
-
-/* Appends at most `most` bytes of the file. */
-static vs_status read_some(const char *path, size_t most, vs_text *text, vs_error *error) {
-  vs_infile file;
-  char piece[4096];
-  VS_TRY(vs_infile_open(&file, path, error));
-  const vs_reader reader = vs_infile_reader(&file);
-  vs_status status = VS_OK;
-  for (size_t count = 1; count != 0 && status == VS_OK && text->bytes.count < most;) {
-    status = reader.read(reader.ctx, piece, sizeof piece, &count);
-    if (status == VS_OK) vs_text_put(text, piece, count);
-  }
-  if (status != VS_OK) *error = file.error;
-  vs_infile_close(&file);
-  return status == VS_OK ? text->status : status;
-}
+/* ---- the file of the user */
 
 static vs_status take_list(vs_changed *changed, const vs_changes *changes, const vs_host *host,
                            vs_error *error) {
@@ -38,7 +22,7 @@ static vs_status take_list(vs_changed *changed, const vs_changes *changes, const
 static vs_status read_list(vs_changed *changed, const vs_host *host, const char *path, vs_text *text,
                            vs_error *error) {
   vs_changes changes;
-  VS_TRY(read_some(path, VS_CHANGES_LONGEST + 1, text, error));
+  VS_TRY(vs_infile_text(path, VS_CHANGES_LONGEST + 1, text, error));
   VS_TRY(vs_changes_read(&changes, host, vs_text_view(text), error));
   const vs_status status = take_list(changed, &changes, host, error);
   vs_changes_deinit(&changes);
@@ -83,12 +67,15 @@ typedef struct outcome_list {
   const vs_host *host;
   vs_strings strings;
   VS_VEC(outcome) rows; /* no two with the same change, word and text */
+  bool is_loaded;       /* a process said that it loaded the hook */
+  vs_error unread;      /* why lines are missing; VS_OK: all are there */
 } outcome_list;
 
 static vs_status take_line(outcome_list *list, vs_json line) {
   outcome one = {.change = vs_json_u64(vs_reply_at(line, "change"), UINT64_MAX),
                  .is_applied = vs_reply_bool(line, "applied"),
                  .processes = 1};
+  list->is_loaded |= vs_json_kind(vs_reply_at(line, "pid")) != VS_JSON_ABSENT;
   if (vs_json_kind(vs_reply_at(line, "text")) != VS_VALUE_STRING) return VS_OK;
   VS_TRY(vs_strings_intern(list->host, &list->strings, vs_reply_str(line, "text"), &one.text));
   for (size_t i = 0; i < list->rows.count; i++) {
@@ -121,38 +108,61 @@ static vs_status take_lines(outcome_list *list, vs_str text) {
 static vs_status gather(outcome_list *list, const char *path) {
   enum { FILE_MOST = 16 << 20 };
   vs_text text;
-  vs_error ignored;
   vs_text_init(&text, list->host, NULL);
-  vs_status status = read_some(path, FILE_MOST, &text, &ignored);
-  status = status == VS_NO_MEMORY ? status : take_lines(list, vs_text_view(&text));
+  vs_status status = vs_infile_text(path, FILE_MOST, &text, &list->unread);
+  if (status == VS_OK && text.bytes.count == FILE_MOST)
+    (void)vs_fail(&list->unread, VS_LIMIT, VS_NO_OFFSET, "the processes wrote 16 MiB or more");
+  if (status == VS_NOT_FOUND) list->unread = (vs_error){.status = VS_OK};
+  status = text.status == VS_OK ? take_lines(list, vs_text_view(&text)) : text.status;
   vs_text_deinit(&text);
   return status;
 }
 
 /* ---- the reply */
 
-static void put_outcome(vs_jsonw *w, bool is_applied, vs_str text, uint64_t processes) {
+typedef enum answer { NO, YES, UNKNOWN } answer;
+
+static void put_applied(vs_jsonw *w, answer is_applied) {
+  if (is_applied == UNKNOWN) vs_jsonw_member_null(w, "applied");
+  else vs_jsonw_member_bool(w, "applied", is_applied == YES);
+}
+
+static void put_outcome(vs_jsonw *w, answer is_applied, vs_str text, uint64_t processes) {
   vs_jsonw_object_begin(w);
-  vs_jsonw_member_bool(w, "applied", is_applied);
+  put_applied(w, is_applied);
   vs_jsonw_member_str(w, "text", text);
   vs_jsonw_member_u64(w, "processes", processes);
   vs_jsonw_object_end(w);
 }
 
+/* What no process said. */
+static void put_silence(vs_jsonw *w, const outcome_list *list, const vs_change_row *row) {
+  static const char not_loaded[] = "no process of the program loaded the hook that applies changes; Python "
+                                   "does not load it with -E, -I or -S";
+  char text[sizeof list->unread.text + 64];
+  if (list->unread.status == VS_OK) {
+    put_outcome(w, NO, vs_str_from(list->is_loaded ? row->never : not_loaded), 0);
+    return;
+  }
+  vs_format(text, sizeof text, "what became of it is unknown: %s", list->unread.text);
+  put_outcome(w, UNKNOWN, vs_str_from(text), 0);
+}
+
 static void put_outcomes(vs_jsonw *w, const outcome_list *list, size_t index, const vs_change_row *row) {
-  bool is_applied = false, has_any = false;
+  answer is_applied = list->unread.status == VS_OK ? NO : UNKNOWN;
+  bool has_any = false;
   vs_jsonw_key(w, VS_STR("outcomes"));
   vs_jsonw_array_begin(w);
   for (size_t i = 0; i < list->rows.count; i++) {
     const outcome *one = &list->rows.data[i];
     if (one->change != index) continue;
-    put_outcome(w, one->is_applied, vs_strings_at(&list->strings, one->text), one->processes);
-    is_applied |= one->is_applied;
+    put_outcome(w, one->is_applied ? YES : NO, vs_strings_at(&list->strings, one->text), one->processes);
+    if (one->is_applied) is_applied = YES;
     has_any = true;
   }
-  if (!has_any) put_outcome(w, false, vs_str_from(row->never), 0);
+  if (!has_any || list->unread.status != VS_OK) put_silence(w, list, row);
   vs_jsonw_array_end(w);
-  vs_jsonw_member_bool(w, "applied", is_applied);
+  put_applied(w, is_applied);
 }
 
 static void put_change(vs_jsonw *w, const vs_changes *changes, size_t index, const outcome_list *list) {

@@ -27,7 +27,7 @@ enum { VS_CHANGED_VARIABLES = 2 };
 size_t vs_changed_variables(const vs_changed *changed, vs_child_variable variables[VS_CHANGED_VARIABLES]);
 
 /* Writes the array "changes" of docs/formats/fit.md: each change, and what became of it in the run whose folder still exists. Lines of the file that are
- * damaged are ignored. Fails: VS_NO_MEMORY, after which the array is there, but has not all */
+ * damaged are ignored; where it cannot be read "applied" is null and the text says why. Fails: VS_NO_MEMORY, after which the array is there, but has not all */
 VS_MUST_CHECK vs_status vs_changed_put(vs_jsonw *w, const vs_host *host, const vs_changed *changed);
 
 #endif

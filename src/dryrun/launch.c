@@ -48,6 +48,13 @@ vs_status vs_launch_name_plainly(const char *folder, const vs_folder *links, con
   return vs_folder_link(folder, name, error);
 }
 
+void vs_launch_put_first(vs_text *list, const char *first, const char *variable) {
+  const char *others = vs_process_variable(variable);
+  vs_text_cstr(list, first);
+  if (others != NULL && *others != 0) vs_text_format(list, ":%s", others);
+  vs_text_byte(list, 0);
+}
+
 static bool has_history(const surroundings *s) {
   return s->kind == VS_LAUNCH_SHOWN && !s->setup->plan->has_no_history;
 }
@@ -87,10 +94,7 @@ static vs_status set_libraries(surroundings *s, vs_error *error) {
   set(s, "TRITON_LIBCUDA_PATH", s->libraries);
   if (simulated->python[0] == 0) return VS_OK;
   VS_TRY(vs_launch_name_plainly(simulated->python, &s->launch->folder, "python", s->hooks, error));
-  const char *before = vs_process_variable("PYTHONPATH");
-  vs_text_cstr(&s->python, s->hooks);
-  if (before != NULL && *before != 0) vs_text_format(&s->python, ":%s", before);
-  vs_text_byte(&s->python, 0);
+  vs_launch_put_first(&s->python, s->hooks, "PYTHONPATH");
   VS_TRY(s->python.status);
   set(s, "PYTHONPATH", s->python.bytes.data);
   return VS_OK;

@@ -42,6 +42,9 @@ void vs_launch_close(vs_launch *launch);
 VS_MUST_CHECK vs_status vs_launch_name_plainly(const char *folder, const vs_folder *links, const char *link,
                                                char name[VS_FOLDER_PATH], vs_error *error);
 
+/* Appends `first`, and behind a colon what the variable of this process has, if anything; ends the text with a 0. */
+void vs_launch_put_first(vs_text *list, const char *first, const char *variable);
+
 /* The file with the output of a process that VS_LAUNCH_KEPT started. */
 void vs_launch_output_path(const vs_launch *launch, size_t child, char *path, size_t capacity);
 

@@ -110,23 +110,27 @@ static vs_status prepare(room *r, vs_error *error) {
   return VS_OK;
 }
 
+static vs_status put_changes(room *r) {
+  vs_jsonw w;
+  vs_jsonw_begin(&w, &r->recorded->changes, 0);
+  const vs_status status = vs_changed_put(&w, r->recorded->host, &r->changed);
+  vs_jsonw_end(&w);
+  return status == VS_OK ? r->recorded->changes.status : status;
+}
+
 /* ---- on the machine's own GPUs */
 
 static vs_status preload(room *r, vs_error *error) {
   char folder[VS_FOLDER_PATH], path[VS_FOLDER_PATH + 64];
-  const char *before = vs_process_variable("LD_PRELOAD");
   VS_TRY(vs_launch_name_plainly(r->recorder, &r->folder, "preload", folder, error));
   vs_recorder_path(path, sizeof path, folder);
-  vs_text_cstr(&r->preload, path);
-  if (before != NULL && *before != 0) vs_text_format(&r->preload, ":%s", before);
-  vs_text_byte(&r->preload, 0);
+  vs_launch_put_first(&r->preload, path, "LD_PRELOAD");
   set(r, "LD_PRELOAD", r->preload.bytes.data);
   return r->preload.status;
 }
 
 /* The changes, and the hook that applies them. */
 static vs_status change(room *r, vs_error *error) {
-  const char *before = vs_process_variable("PYTHONPATH");
   const size_t count = vs_changed_variables(&r->changed, r->variables + r->count);
   if (count == 0) return VS_OK;
   r->count += count;
@@ -137,9 +141,7 @@ static vs_status change(room *r, vs_error *error) {
         "the hook that applies changes is missing: sitecustomize.py belongs beside the program (dryrun/) "
         "or in the library folder (vramscope/dryrun/)");
   VS_TRY(vs_launch_name_plainly(r->simulated.python, &r->folder, "python", r->hook, error));
-  vs_text_cstr(&r->python, r->hook);
-  if (before != NULL && *before != 0) vs_text_format(&r->python, ":%s", before);
-  vs_text_byte(&r->python, 0);
+  vs_launch_put_first(&r->python, r->hook, "PYTHONPATH");
   set(r, "PYTHONPATH", r->python.bytes.data);
   return r->python.status;
 }
@@ -163,24 +165,17 @@ static vs_status run_here(room *r, vs_error *error) {
                               .variables = r->variables,
                               .variable_count = r->count,
                               .streams = streams[r->plan->streams]};
-  const vs_status status = vs_child_start(&child, &plan, error);
+  vs_status status = vs_child_start(&child, &plan, error);
   if (status == VS_OK) {
     wait_for(&child);
     r->recorded->exit_code = child.signal != 0 ? 128 + child.signal : child.exit_code;
+    status = put_changes(r);
   } else {
     r->recorded->exit_code = status == VS_NOT_FOUND ? 127 : 126;
     r->recorded->subject = r->plan->command[0];
   }
   vs_children_done();
   return status;
-}
-
-static vs_status put_changes(room *r) {
-  vs_jsonw w;
-  vs_jsonw_begin(&w, &r->recorded->changes, 0);
-  const vs_status status = vs_changed_put(&w, r->recorded->host, &r->changed);
-  vs_jsonw_end(&w);
-  return status == VS_OK ? r->recorded->changes.status : status;
 }
 
 /* ---- on simulated ones: a launch of dryrun without its history */
@@ -195,17 +190,17 @@ static vs_status run_simulated(room *r, vs_error *error) {
   r->setup.recorder = r->recorder;
   r->setup.variables = r->variables;
   r->setup.variable_count = r->count;
-  const vs_status status = vs_launch_run(&r->launch, &r->setup, r->setup.gpus, VS_LAUNCH_SHOWN, error);
+  vs_status status = vs_launch_run(&r->launch, &r->setup, r->setup.gpus, VS_LAUNCH_SHOWN, error);
   if (status == VS_OK) {
     r->recorded->exit_code = vs_launch_exit(&r->launch);
+    vs_changed_begin(&r->changed, r->launch.folder.path);
+    status = put_changes(r);
   } else if (r->launch.start_exit != 0) {
     r->recorded->exit_code = r->launch.start_exit;
     r->recorded->subject = r->plan->command[0];
   }
-  vs_changed_begin(&r->changed, r->launch.folder.path);
-  const vs_status put = put_changes(r);
   vs_launch_close(&r->launch);
-  return status == VS_OK ? put : status;
+  return status;
 }
 
 /* ---- the recordings */
@@ -234,19 +229,9 @@ static vs_status take_lines(vs_recorded *recorded) {
 }
 
 static vs_status gather(room *r, vs_error *error) {
-  char piece[4096];
-  vs_infile in;
-  VS_TRY(vs_infile_open(&in, r->list, error));
-  const vs_reader reader = vs_infile_reader(&in);
-  vs_status status = VS_OK;
-  for (size_t count = 1; count != 0 && status == VS_OK;) {
-    status = reader.read(reader.ctx, piece, sizeof piece, &count);
-    if (status == VS_OK) vs_text_str(&r->recorded->lines, (vs_str){piece, count});
-  }
-  vs_infile_close(&in);
+  VS_TRY(vs_infile_text(r->list, SIZE_MAX, &r->recorded->lines, error));
   vs_text_byte(&r->recorded->lines, 0);
-  if (status == VS_OK) status = r->recorded->lines.status;
-  return status == VS_OK ? take_lines(r->recorded) : status;
+  return r->recorded->lines.status == VS_OK ? take_lines(r->recorded) : r->recorded->lines.status;
 }
 
 /* ---- the whole */
@@ -254,7 +239,6 @@ static vs_status gather(room *r, vs_error *error) {
 static vs_status run(room *r, vs_error *error) {
   VS_TRY(prepare(r, error));
   VS_TRY(r->plan->gpu == NULL ? run_here(r, error) : run_simulated(r, error));
-  if (r->plan->gpu == NULL) VS_TRY(put_changes(r));
   return gather(r, error);
 }
 

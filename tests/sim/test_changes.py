@@ -156,6 +156,13 @@ def test_a_program_without_pytorch(tmp_path):
     assert "Not changed fused: the program made no optimizer of PyTorch's" in lines
 
 
+def test_a_python_that_does_not_load_the_hook(tmp_path):
+    """What the program did is not known then, so nothing is said of its optimizers."""
+    reply, _ = dryrun(tmp_path, changes=["fused"], program=[str(PYTHON), "-I", "-c", "print('hello')"])
+    ((name, applied, text),) = outcomes(reply)
+    assert (name, applied) == ("fused", False) and "loaded the hook" in text and "-I" in text
+
+
 def test_the_programs_own_error_is_shown(tmp_path):
     program = "import torch\ntorch.optim.AdamW([torch.zeros(2, requires_grad=True)], lr=-1)\n"
     _, plain = dryrun(tmp_path, program=[str(PYTHON), "-c", program], code=1)

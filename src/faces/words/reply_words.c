@@ -143,7 +143,8 @@ void vs_words_lines(vs_screen *screen, vs_json lines) {
 /* ---- changes that were applied from outside */
 
 static void put_outcome(vs_screen *screen, vs_json change, vs_json outcome) {
-  const bool is_applied = vs_reply_bool(outcome, "applied");
+  const vs_json applied = vs_reply_at(outcome, "applied");
+  const bool is_known = vs_json_kind(applied) == VS_VALUE_BOOL, is_applied = vs_json_bool(applied, false);
   const uint64_t processes = vs_reply_u64(outcome, "processes");
   vs_text line;
   vs_scratch_init(&line, screen);
@@ -151,7 +152,10 @@ static void put_outcome(vs_screen *screen, vs_json change, vs_json outcome) {
   vs_text_cstr(&line, ": ");
   vs_text_str(&line, vs_reply_str(outcome, "text"));
   if (processes > 1) vs_text_format(&line, " (%U processes)", processes);
-  vs_words_labelled(screen, is_applied ? "Changed" : "Not changed",
+  vs_words_labelled(screen,
+                    is_applied ? "Changed"
+                    : is_known ? "Not changed"
+                               : "Changed?",
                     is_applied ? VS_STYLE_TITLE : VS_STYLE_BAD, vs_text_view(&line));
   if (screen->text.status == VS_OK) screen->text.status = line.status;
   vs_text_deinit(&line);

@@ -1,11 +1,11 @@
 /* The changes of a run, read and reported while the n-th request for memory fails: an error, or all of it. */
 #include "dryrun/changed.h"
+#include "os/folder.h"
 #include "support/test.h"
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
-static char folder[64], path[128], list[128];
+static vs_folder folder;
+static char path[VS_FOLDER_PATH + 16], list[VS_FOLDER_PATH + 16];
 
 static void put_file(const char *name, const char *text) {
   FILE *file = fopen(name, "w");
@@ -14,11 +14,11 @@ static void put_file(const char *name, const char *text) {
 }
 
 static int begin(void **state) {
+  vs_error error;
   (void)state;
-  vs_format(folder, sizeof folder, "/tmp/vramscope.changed.XXXXXX");
-  if (mkdtemp(folder) == NULL) return -1;
-  vs_format(path, sizeof path, "%s/fit.json", folder);
-  vs_format(list, sizeof list, "%s/changes.jsonl", folder);
+  if (vs_folder_create(&folder, "vramscope-changed-", &error) != VS_OK) return -1;
+  vs_format(path, sizeof path, "%s/fit.json", folder.path);
+  vs_format(list, sizeof list, "%s/changes.jsonl", folder.path);
   put_file(
       path,
       "{\"schema\": 1, \"changes\": [{\"name\": \"checkpoint\", \"first\": 2}, {\"name\": \"allocator\", "
@@ -32,7 +32,8 @@ static int begin(void **state) {
 
 static int end(void **state) {
   (void)state;
-  return unlink(path) | unlink(list) | rmdir(folder);
+  vs_folder_remove(&folder);
+  return 0;
 }
 
 static vs_status read_list(const vs_host *host, void *ctx) {
@@ -48,7 +49,11 @@ static vs_status put(const vs_host *host, void *ctx) {
   vs_jsonw w;
   vs_text_init(&text, vs_host_default(), NULL);
   vs_jsonw_begin(&w, &text, 0);
+  vs_jsonw_object_begin(&w); /* in which a key without its array is noticed */
+  vs_jsonw_key(&w, VS_STR("changes"));
   const vs_status status = vs_changed_put(&w, host, ctx);
+  vs_jsonw_object_end(&w);
+  vs_jsonw_end(&w);
   if (status == VS_OK && text.status == VS_OK)
     assert_true(vs_str_contains(vs_text_view(&text), VS_STR("\"text\":\"2 of 4\"")));
   const vs_status whole = status == VS_OK ? text.status : status;
@@ -60,7 +65,7 @@ static void test_changed(void **state) {
   (void)state;
   static vs_changed changed;
   assert_true(fault_prove(read_list, &changed) > 3);
-  vs_changed_begin(&changed, folder);
+  vs_changed_begin(&changed, folder.path);
   assert_true(fault_prove(put, &changed) > 5);
 }
 

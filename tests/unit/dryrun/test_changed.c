@@ -1,33 +1,34 @@
 /* The changes of a run: a fit.json becomes variables of the processes, and the lines that these wrote become the array "changes". */
 #include "dryrun/changed.h"
+#include "os/folder.h"
 #include "support/test.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
-static char folder[64];
+static vs_folder folder;
 
 static int begin(void **state) {
+  vs_error error;
   (void)state;
-  vs_format(folder, sizeof folder, "/tmp/vramscope.changed.XXXXXX");
-  return mkdtemp(folder) == NULL;
+  return vs_folder_create(&folder, "vramscope-changed-", &error) == VS_OK ? 0 : -1;
 }
 
 static int end(void **state) {
-  static const char *const names[] = {"fit.json", "changes.jsonl"};
-  char path[128];
   (void)state;
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    vs_format(path, sizeof path, "%s/%s", folder, names[i]);
-    (void)unlink(path);
-  }
-  return rmdir(folder);
+  vs_folder_remove(&folder);
+  return 0;
 }
 
 /* Returns the path, which the next call overwrites. */
+static const char *path_of(const char *name) {
+  static char path[VS_FOLDER_PATH + 32];
+  vs_format(path, sizeof path, "%s/%s", folder.path, name);
+  return path;
+}
+
 static const char *put_file(const char *name, const char *text) {
-  static char path[128];
-  vs_format(path, sizeof path, "%s/%s", folder, name);
+  const char *path = path_of(name);
   FILE *file = fopen(path, "w");
   assert_non_null(file);
   assert_true(fputs(text, file) >= 0 && fclose(file) == 0);
@@ -38,7 +39,7 @@ static void read_given(vs_changed *changed, const char *text) {
   vs_error error = {.text = ""};
   if (vs_changed_read(changed, vs_host_default(), put_file("fit.json", text), &error) != VS_OK)
     fail_msg("%s: %s", text, error.text);
-  vs_changed_begin(changed, folder);
+  vs_changed_begin(changed, folder.path);
 }
 
 /* ---- the file, and the variables */
@@ -53,7 +54,7 @@ static void test_processes_get_the_whole_list(void **state) {
   assert_string_equal(variables[0].value, "{\"schema\":1,\"allows_numerics\":false,\"changes\":[{\"name\":"
                                           "\"checkpoint\",\"every\":1,\"first\":4294967295}]}");
   assert_string_equal(variables[1].name, "VRAMSCOPE_CHANGES_LIST");
-  assert_true(strncmp(variables[1].value, folder, strlen(folder)) == 0);
+  assert_string_equal(variables[1].value, path_of("changes.jsonl"));
 }
 
 static void test_without_a_file_there_is_nothing(void **state) {
@@ -62,7 +63,7 @@ static void test_without_a_file_there_is_nothing(void **state) {
   vs_child_variable variables[VS_CHANGED_VARIABLES];
   vs_error error;
   expect_ok(vs_changed_read(&changed, vs_host_default(), NULL, &error));
-  vs_changed_begin(&changed, folder);
+  vs_changed_begin(&changed, folder.path);
   assert_int_equal(vs_changed_variables(&changed, variables), 0);
 }
 
@@ -73,8 +74,8 @@ static void test_errors_name_the_file(void **state) {
   const char *path = put_file("fit.json", "{\"schema\": 1, \"changes\": [{\"name\": \"none\"}]}");
   expect_status(vs_changed_read(&changed, vs_host_default(), path, &error), VS_BAD_ARGUMENT);
   assert_non_null(strstr(error.text, "fit.json: there is no change \"none\""));
-  expect_status(vs_changed_read(&changed, vs_host_default(), folder, &error), VS_IO);
-  assert_non_null(strstr(error.text, folder));
+  expect_status(vs_changed_read(&changed, vs_host_default(), folder.path, &error), VS_IO);
+  assert_non_null(strstr(error.text, folder.path));
 }
 
 /* ---- what became of them */
@@ -92,18 +93,21 @@ static void expect_changes(const vs_changed *changed, const char *wanted) {
 
 #define FUSED \
   "{\"name\":\"fused\",\"title\":\"fused\",\"results\":\"rounding\",\"cost\":\"nothing\",\"outcomes\":"
-#define NONE                                                         \
-  "[{\"applied\":false,\"text\":\"the program made no optimizer of " \
-  "PyTorch's\",\"processes\":0}],\"applied\":"                       \
-  "false}"
+#define SILENCE(applied, text) \
+  "[{\"applied\":" applied ",\"text\":\"" text "\",\"processes\":0}],\"applied\":" applied "}"
+#define NONE SILENCE("false", "the program made no optimizer of PyTorch's")
 
 static void test_lines_of_processes_are_counted(void **state) {
   (void)state;
   static vs_changed changed;
   read_given(&changed, "{\"schema\": 1, \"changes\": [{\"name\": \"fused\"}]}");
+  expect_changes(&changed,
+                 "[" FUSED SILENCE("false", "no process of the program loaded the hook that applies changes; "
+                                            "Python does not load it with -E, -I or -S") "]");
+  put_file("changes.jsonl", "{\"pid\": 1}\n");
   expect_changes(&changed, "[" FUSED NONE "]");
   put_file("changes.jsonl",
-           "{\"pid\": 1, \"change\": 0, \"applied\": false, \"text\": \"SGD has it already\"}\n"
+           "{\"pid\": 1}\n{\"pid\": 1, \"change\": 0, \"applied\": false, \"text\": \"SGD has it already\"}\n"
            "{\"pid\": 1, \"change\": 0, \"applied\": true, \"text\": \"AdamW\"}\n"
            "{\"pid\": 2, \"change\": 0, \"applied\": true, \"text\": \"AdamW\"}\n");
   expect_changes(&changed, "[" FUSED "[{\"applied\":false,\"text\":\"SGD has it already\",\"processes\":1},"
@@ -114,11 +118,31 @@ static void test_damaged_lines_are_ignored(void **state) {
   (void)state;
   static vs_changed changed;
   read_given(&changed, "{\"schema\": 1, \"changes\": [{\"name\": \"fused\"}]}");
-  put_file("changes.jsonl", "\n7\n[]\n{\"change\": 0, \"applied\": true}\n"
+  put_file("changes.jsonl", "{\"pid\": 1}\n\n7\n[]\n{\"change\": 0, \"applied\": true}\n"
                             "{\"change\": 1, \"applied\": true, \"text\": \"of another\"}\n"
                             "{\"change\": -1, \"applied\": true, \"text\": \"of another\"}\n"
                             "{\"pid\": 1, \"change\": 0, \"applied\": true, \"te");
   expect_changes(&changed, "[" FUSED NONE "]");
+}
+
+/* An unknown outcome is none: neither "applied" nor "not applied". */
+static void test_what_cannot_be_read_is_unknown(void **state) {
+  enum { MOST = 16 << 20 };
+  (void)state;
+  static vs_changed changed;
+  read_given(&changed, "{\"schema\": 1, \"changes\": [{\"name\": \"fused\"}]}");
+  assert_int_equal(mkdir(path_of("changes.jsonl"), 0700), 0);
+  expect_changes(&changed, "[" FUSED SILENCE("null", "what became of it is unknown: is a directory") "]");
+  assert_int_equal(remove(path_of("changes.jsonl")), 0);
+  char *text = malloc(MOST + 1);
+  assert_non_null(text);
+  memset(text, ' ', MOST);
+  text[MOST] = 0;
+  put_file("changes.jsonl", text);
+  expect_changes(
+      &changed,
+      "[" FUSED SILENCE("null", "what became of it is unknown: the processes wrote 16 MiB or more") "]");
+  free(text);
 }
 
 int main(void) {
@@ -128,6 +152,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_errors_name_the_file, begin, end),
       cmocka_unit_test_setup_teardown(test_lines_of_processes_are_counted, begin, end),
       cmocka_unit_test_setup_teardown(test_damaged_lines_are_ignored, begin, end),
+      cmocka_unit_test_setup_teardown(test_what_cannot_be_read_is_unknown, begin, end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
