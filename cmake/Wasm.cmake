@@ -28,6 +28,7 @@ vs_face_sources(faces/web web_sources)
 foreach(name vramscope whole)
   add_executable(${name} cmake/wasm_builtins.c ${web_sources} ${vs_objects})
   target_link_libraries(${name} PRIVATE vs_flags)
+  target_compile_options(${name} PRIVATE -Oz)
   add_dependencies(${name} floors)
   set_target_properties(${name} PROPERTIES SUFFIX .wasm)
   # Exported is what carries an export_name. The stack lies first, so that running over its end traps.

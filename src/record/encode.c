@@ -216,13 +216,44 @@ static vs_status put_event(vs_encoder *e, const vs_ring *ring, const vs_slot *m)
   return vs_tracew_event(e->file, &event);
 }
 
-static vs_status put_annotation(vs_encoder *e, const vs_ring *ring, const vs_slot *m) {
+/* ---- annotations */
+
+static vs_status put_range(vs_encoder *e, const vs_open_range *range, vs_str stage) {
   vs_trace_annotation annotation = {
-      .time_us = time_of(e, m->words[0]), .thread = ring->thread, .device = m->device};
-  VS_TRY(text_of(e, (uint32_t)m->words[1], &annotation.name));
-  VS_TRY(string_of(e, m->words[2] != 0 ? VS_STR("START") : VS_STR("END"), &annotation.stage));
+      .time_us = time_of(e, range->time_ns), .thread = range->thread, .device = range->device};
+  VS_TRY(text_of(e, range->name, &annotation.name));
+  VS_TRY(string_of(e, stage, &annotation.stage));
   return vs_tracew_annotation(e->file, &annotation);
 }
+
+static vs_status add_open(vs_encoder *e, const vs_open_range *range) {
+  if (e->open.count == VS_RECORDER_MOST_OPEN) return VS_OK;
+  VS_TRY(vs_vec_reserve(e->host, &e->open, 1));
+  e->open.data[e->open.count++] = *range;
+  return VS_OK;
+}
+
+/* An end closes the latest open range of its name, as where the file is read (analyze/annotations.h). */
+static void remove_open(vs_encoder *e, const vs_open_range *end) {
+  for (size_t i = e->open.count; i != 0; i--) {
+    const vs_open_range *range = &e->open.data[i - 1];
+    if (range->name != end->name || range->device != end->device) continue;
+    memmove(&e->open.data[i - 1], &e->open.data[i], (e->open.count - i) * sizeof *range);
+    e->open.count--;
+    return;
+  }
+}
+
+static vs_status put_annotation(vs_encoder *e, const vs_ring *ring, const vs_slot *m) {
+  const bool is_start = m->words[2] != 0;
+  const vs_open_range range = {
+      .time_ns = m->words[0], .thread = ring->thread, .name = (uint32_t)m->words[1], .device = m->device};
+  if (e->keeps_newest && is_start) VS_TRY(add_open(e, &range));
+  else if (e->keeps_newest) remove_open(e, &range);
+  return put_range(e, &range, is_start ? VS_STR("START") : VS_STR("END"));
+}
+
+/* ---- facts */
 
 /* words: bytes of the name, of the card */
 static vs_status put_device(vs_encoder *e, const vs_ring *ring, const vs_slot *m) {
@@ -354,6 +385,7 @@ vs_status vs_encoder_init(vs_recorder *r) {
   e->host = r->host;
   e->stacks = r->options.stacks;
   e->has_no_pools = r->options.has_no_pools;
+  e->keeps_newest = r->options.max_bytes != 0 || r->options.max_ns != 0;
   if (!r->options.is_simulated) e->wall_at_zero = (int64_t)(vs_clock_wall_ns() - vs_clock_ns());
   VS_TRY(vs_tracew_create(r->host, &sink, &options, &e->file));
   return put_process(e, &r->options);
@@ -361,7 +393,9 @@ vs_status vs_encoder_init(vs_recorder *r) {
 
 vs_status vs_encoder_repeat(vs_encoder *e, const vs_record_options *options) {
   VS_TRY(vs_tracew_checkpoint(e->file));
-  return put_process(e, options);
+  VS_TRY(put_process(e, options));
+  for (size_t i = e->open.count; i != 0; i--) VS_TRY(put_range(e, &e->open.data[i - 1], VS_STR("")));
+  return VS_OK;
 }
 
 void vs_encoder_deinit(vs_encoder *e) {
@@ -370,5 +404,6 @@ void vs_encoder_deinit(vs_encoder *e) {
   vs_vec_free(e->host, &e->text_ids);
   vs_vec_free(e->host, &e->frame_ids);
   vs_vec_free(e->host, &e->modules);
+  vs_vec_free(e->host, &e->open);
   e->file = NULL;
 }

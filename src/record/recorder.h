@@ -109,6 +109,13 @@ typedef struct vs_known_module {
 
 enum { VS_KNOWN_CONTEXTS = 1024 }; /* a power of two */
 
+/* A named range of the program that has begun and not ended. */
+typedef struct vs_open_range {
+  uint64_t time_ns, thread;
+  uint32_t name; /* a text */
+  int32_t device;
+} vs_open_range;
+
 typedef struct vs_encoder {
   const vs_host *host;
   const vs_record_stacks *stacks;
@@ -130,6 +137,9 @@ typedef struct vs_encoder {
   } last;
   uint64_t lost_written;
   uint64_t frames_at_checkpoint, checkpoint_ns;
+  bool keeps_newest; /* the file does */
+  VS_VEC(vs_open_range)
+  open; /* if it does: the first VS_RECORDER_MOST_OPEN ranges, in the order in which they began */
 } vs_encoder;
 
 /* ---- whether events are taken */
@@ -142,8 +152,9 @@ typedef enum vs_recorder_mode {
 
 enum {
   VS_RECORDER_SPARE_RINGS = 2, /* rings without a thread that keep their memory */
-  VS_RECORDER_OWN_SLOTS = 64,  /* of the writer thread's own ring: a message of a state has three */
-  VS_RECORDER_REST = 9, /* after a checkpoint none is written for so many times the time that it took */
+  VS_RECORDER_MOST_OPEN = 4096,
+  VS_RECORDER_OWN_SLOTS = 64, /* of the writer thread's own ring: a message of a state has three */
+  VS_RECORDER_REST = 9,       /* after a checkpoint none is written for so many times the time that it took */
 };
 
 /* ---- all of it */

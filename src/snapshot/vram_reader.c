@@ -56,6 +56,7 @@ typedef struct builder {
   uint32_t gap_rows[VS_GAP_CAUSES];
   vs_trace_moment pending_moment, moment; /* of the state that is being read; of the last complete one */
   uint32_t state_row;                     /* the number of events before the last complete state */
+  int64_t oldest_us;                      /* of all events and annotations; INT64_MAX: there are none */
   uint32_t device_count;
   bool has_host, has_shape, has_no_completions;
 } builder;
@@ -284,6 +285,10 @@ static vs_status action_index(builder *b, uint32_t string, uint16_t *index) {
   return VS_OK;
 }
 
+static void note_time(builder *b, int64_t time_us) {
+  if (time_us < b->oldest_us) b->oldest_us = time_us;
+}
+
 static vs_status take_event(builder *b, const vs_trace_event *event) {
   const context *where = &b->contexts.data[event->context];
   vs_events *events = &b->s->events;
@@ -298,6 +303,7 @@ static vs_status take_event(builder *b, const vs_trace_event *event) {
   b->rounded.data[b->rounded.count++] = event->rounded;
   VS_ASSERT(b->devices.count == events->count && b->rounded.count == events->count);
   note_device(b, where->device);
+  note_time(b, event->time_us);
   VS_TRY(vs_events_set_action(b->host, events, row, action));
   VS_TRY(vs_events_set_address(b->host, events, row, event->address));
   VS_TRY(vs_events_set_size(b->host, events, row, event->size));
@@ -537,16 +543,22 @@ static void count_settings(vs_snapshot *s) {
   }
 }
 
+/* A ring file has the ranges that are open at each checkpoint, the newest first. They count if they began before all that came so far;
+ * the beginnings of the others are there already. */
 static vs_status take_annotation(builder *b, const vs_trace_annotation *from) {
   vs_snapshot *s = b->s;
+  vs_annotation to = {.time_us = from->time_us,
+                      .device = from->device,
+                      .name = string_of(b, from->name),
+                      .stage = string_of(b, from->stage)};
+  if (from->stage == VS_TRACE_EMPTY) {
+    if (from->time_us >= b->oldest_us) return VS_OK;
+    VS_TRY(vs_strings_intern(b->host, &s->strings, VS_STR("START"), &to.stage));
+  }
+  note_time(b, from->time_us);
   if (s->annotations.count >= UINT32_MAX - 2) return VS_LIMIT;
   VS_TRY(vs_vec_reserve(b->host, &s->annotations, 1));
-  s->annotations.data[s->annotations.count++] = (vs_annotation){
-      .time_us = from->time_us,
-      .device = from->device,
-      .name = string_of(b, from->name),
-      .stage = string_of(b, from->stage),
-  };
+  s->annotations.data[s->annotations.count++] = to;
   return VS_OK;
 }
 
@@ -752,7 +764,7 @@ static void deinit(builder *b) {
 }
 
 vs_status vs_vram_read(vs_snapshot *s, vs_input *input, const vs_read_options *options, vs_error *error) {
-  builder b = {.s = s, .host = s->host, .options = options};
+  builder b = {.s = s, .host = s->host, .options = options, .oldest_us = INT64_MAX};
   const vs_trace_visitor visitor = {.ctx = &b, .visit = visit};
   vs_trace_inflate inflate = {0};
   if (options != NULL && options->inflate != NULL)

@@ -110,7 +110,8 @@ typedef struct vs_trace_annotation {
   int64_t time_us;
   uint64_t thread; /* 0: unknown */
   int32_t device;
-  uint32_t name, stage; /* strings; "START", "END" */
+  uint32_t name,
+      stage; /* strings; "START", "END"; VS_TRACE_EMPTY: it began then, and is open at a checkpoint */
 } vs_trace_annotation;
 
 /* ---- the state of a moment ----------------------------------------------------------------------------- */

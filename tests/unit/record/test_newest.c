@@ -53,6 +53,42 @@ static void test_a_ring_file_uses_all_of_its_frames(void **state) {
   }
 }
 
+/* At each checkpoint, the newest first, with the times at which they began. */
+static void test_a_ring_file_has_the_ranges_that_are_open(void **state) {
+  (void)state;
+  enum { COUNT = 300000 };
+  static const char *const names[] = {"outer", "inner", "ended"};
+  uint32_t texts[3];
+  vs_record_stacks *stacks;
+  expect_ok(vs_record_stacks_create(NULL, &stacks));
+  for (size_t i = 0; i < 3; i++) expect_ok(vs_record_text_intern(stacks, vs_str_from(names[i]), &texts[i]));
+  vs_recorder *recorder =
+      open_with((vs_record_options){.wait = true, .max_bytes = 1 << 20, .stacks = stacks});
+  vs_record_clock(recorder, 0);
+  vs_record_annotation(recorder, texts[0], true, 0, 1000);
+  vs_record_annotation(recorder, texts[2], true, 0, 2000);
+  vs_record_annotation(recorder, texts[1], true, 1, 3000);
+  vs_record_annotation(recorder, texts[1], true, 0, 4000);
+  vs_record_annotation(recorder, texts[1], false, 0, 5000); /* of the other device's range of that name */
+  vs_record_annotation(recorder, texts[2], false, 0, 6000);
+  for (uint64_t i = 0; i < COUNT; i++) {
+    record(recorder, i, VS_CONTEXT_NONE);
+    if (i % 1000 == 0) vs_record_flush(recorder); /* checkpoints are written while the rings are empty */
+  }
+  (void)close_it(recorder);
+  back *b = back_read(path);
+  assert_true(b->annotations.count >= 4 && b->annotations.count % 2 == 0);
+  for (size_t i = 0; i < b->annotations.count; i++) {
+    const vs_trace_annotation *range = &b->annotations.data[i];
+    assert_int_equal(range->stage, VS_TRACE_EMPTY);
+    assert_string_equal(b->strings[range->name], names[i % 2 == 0]);
+    assert_int_equal(range->time_us, i % 2 == 0 ? 3 : 1);
+    assert_int_equal(range->device, i % 2 == 0 ? 1 : 0);
+  }
+  back_free(b);
+  vs_record_stacks_destroy(stacks);
+}
+
 /* ---- a file that keeps a time: while events come fast it grows, between frames that are older and frames that are newer */
 
 enum { SLOW = 150000, FAST = 200000, SLOW_NS = 1000, FAST_NS = 10, KEPT_NS = 40 * 1000 * 1000 };
@@ -111,6 +147,7 @@ int main(void) {
       cmocka_unit_test(test_a_file_keeps_a_time),
       cmocka_unit_test(test_a_ring_file_keeps_the_newest),
       cmocka_unit_test(test_a_ring_file_uses_all_of_its_frames),
+      cmocka_unit_test(test_a_ring_file_has_the_ranges_that_are_open),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

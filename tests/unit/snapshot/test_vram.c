@@ -552,6 +552,64 @@ static void test_an_open_frame_is_no_end(void **state) {
   vs_tracew_destroy(w);
 }
 
+/* ---- ranges that are open at a checkpoint */
+
+static void annotate(program *p, const char *name, const char *stage, int64_t time_us) {
+  vs_trace_annotation annotation = {
+      .time_us = time_us, .name = string(p, name), .stage = *stage == 0 ? VS_TRACE_EMPTY : string(p, stage)};
+  expect_ok(vs_tracew_annotation(p->w, &annotation));
+}
+
+static void happen(program *p, int64_t time_us) {
+  uint32_t where;
+  expect_ok(vs_tracew_context(p->w, &(vs_trace_context){.has_pool = true}, &where));
+  const vs_trace_event event = {.kind = VS_EVENT_ALLOC,
+                                .address = 4096 * (uint64_t)time_us,
+                                .size = 1,
+                                .time_us = time_us,
+                                .context = where};
+  expect_ok(vs_tracew_event(p->w, &event));
+}
+
+static void list_annotations(program *p, vs_text *text) {
+  vs_snapshot *s = finish(p, NULL);
+  for (size_t i = 0; i < s->annotations.count; i++) {
+    const vs_annotation *at = &s->annotations.data[i];
+    vs_text_format(text, "%S %S %D, ", vs_snapshot_string(s, at->name), vs_snapshot_string(s, at->stage),
+                   at->time_us);
+  }
+  vs_snapshot_destroy(s);
+}
+
+/* The beginnings that a ring file has lost come from its first checkpoint; all others are there once. */
+static void test_ranges_that_are_open_at_a_checkpoint(void **state) {
+  (void)state;
+  program p;
+  vs_text text;
+  vs_text_init(&text, vs_host_default(), NULL);
+  begin(&p);
+  happen(&p, 20);
+  annotate(&p, "step", "START", 21);
+  annotate(&p, "step", "", 21);
+  annotate(&p, "inner", "", 19);
+  annotate(&p, "outer", "", 10);
+  annotate(&p, "step", "END", 30);
+  annotate(&p, "inner", "", 19);
+  annotate(&p, "outer", "", 10);
+  annotate(&p, "inner", "END", 40);
+  list_annotations(&p, &text);
+  expect_text(&text, "step START 21, inner START 19, outer START 10, step END 30, inner END 40, ");
+  begin(&p); /* it begins with a checkpoint */
+  annotate(&p, "inner", "", 9);
+  annotate(&p, "outer", "", 8);
+  happen(&p, 9);
+  annotate(&p, "inner", "", 9);
+  annotate(&p, "outer", "", 8);
+  list_annotations(&p, &text);
+  expect_text(&text, "inner START 9, outer START 8, ");
+  vs_text_deinit(&text);
+}
+
 /* By PyTorch's rules, where the recording does not say the rounded size. */
 static void test_sizes_are_derived(void **state) {
   (void)state;
@@ -597,6 +655,7 @@ int main(void) {
       cmocka_unit_test(test_a_gap_that_is_mapped_joins_two_parts),
       cmocka_unit_test(test_a_pending_block_is_not_allocated_again),
       cmocka_unit_test(test_an_open_frame_is_no_end),
+      cmocka_unit_test(test_ranges_that_are_open_at_a_checkpoint),
       cmocka_unit_test(test_sizes_are_derived),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
