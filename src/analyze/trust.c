@@ -150,22 +150,24 @@ vs_status vs_losses_mark_add(vs_snapshot *s) {
   return VS_OK;
 }
 
-/* What the recorder of `vramscope run` says of itself: an entry of allocator_settings for each. */
+/* What the recorder of `vramscope run` says of itself: "vramscope_" and a finding, as an entry of allocator_settings. */
+static bool says_recorder(const vs_snapshot *s, vs_finding_kind finding) {
+  const vs_str prefix = VS_STR("vramscope_"), name = vs_str_from(vs_finding_name(finding));
+  for (size_t i = 0; i < s->settings.count; i++) {
+    const vs_str key = vs_snapshot_string(s, s->settings.data[i].key);
+    if (s->settings.data[i].depth == 0 && vs_str_starts(key, prefix) &&
+        vs_str_equal((vs_str){key.data + prefix.size, key.size - prefix.size}, name))
+      return true;
+  }
+  return false;
+}
+
 static void check_recorder(const vs_snapshot *s, vs_trust *out) {
-  static const struct {
-    const char *key;
-    vs_finding_kind kind;
-  } marks[] = {{"vramscope_rounded_requests", VS_FINDING_ROUNDED_REQUESTS},
-               {"vramscope_inferred_segments", VS_FINDING_INFERRED_SEGMENTS},
-               {"vramscope_unknown_streams", VS_FINDING_UNKNOWN_STREAMS},
-               {"vramscope_native_stacks", VS_FINDING_NATIVE_STACKS}};
-  for (size_t m = 0; m < sizeof marks / sizeof *marks; m++)
-    for (size_t i = 0; i < s->settings.count; i++)
-      if (s->settings.data[i].depth == 0 &&
-          vs_str_equal(vs_snapshot_string(s, s->settings.data[i].key), vs_str_from(marks[m].key))) {
-        found(out, marks[m].kind, 1, -1);
-        break;
-      }
+  static const vs_finding_kind kinds[] = {VS_FINDING_ROUNDED_REQUESTS, VS_FINDING_INFERRED_SEGMENTS,
+                                          VS_FINDING_UNKNOWN_STREAMS, VS_FINDING_NATIVE_STACKS,
+                                          VS_FINDING_MISSING_ANNOTATIONS};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    found(out, kinds[i], says_recorder(s, kinds[i]), -1);
 }
 
 /* What the account of another program does not say. */

@@ -291,4 +291,5 @@ CORRUPTIONS = [
     ("inferred_segments", _recorder("inferred_segments")),
     ("unknown_streams", _recorder("unknown_streams")),
     ("native_stacks", _recorder("native_stacks")),
+    ("missing_annotations", _recorder("missing_annotations")),
 ]

@@ -20,8 +20,9 @@ KNOWN_ACTIONS = {
     "snapshot",
     "annotate",
 }
-INFORMATIONAL = {"frees_at_request", "unknown_streams", "native_stacks", "unknown_keys", "unknown_action", "whatif"}
-RECORDER = ("rounded_requests", "inferred_segments", "unknown_streams", "native_stacks")  # what the recorder of `vramscope run` could not see
+INFORMATIONAL = {"frees_at_request", "unknown_streams", "native_stacks", "missing_annotations", "unknown_keys", "unknown_action", "whatif"}
+RECORDER = ("rounded_requests", "inferred_segments", "unknown_streams", "native_stacks",
+            "missing_annotations")  # what the recorder of `vramscope run` could not see
 
 
 class Findings:

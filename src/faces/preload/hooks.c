@@ -5,8 +5,11 @@
  * `allocate`, before the allocator takes its lock. */
 #include "faces/preload/hooks.h"
 #include "base/text.h"
+#include "faces/preload/annotations.h"
 #include "faces/preload/memory.h"
+#include "faces/preload/nvtx.h"
 #include "faces/preload/python.h"
+#include "faces/preload/record_function.h"
 #include "faces/preload/recording.h"
 #include "os/library.h"
 #include "os/modules.h"
@@ -172,20 +175,29 @@ EXPORT(register_function, REGISTER, register_allocator);
 /* Called when Python imports something: PyTorch may have been loaded since the last time. */
 static void look_for_pytorch(void) {
   static _Atomic uint64_t version;
-  if (!vs_recording_is_wanted() || vs_pytorch_is_attached()) return;
+  const bool has_all = vs_pytorch_is_attached() && vs_record_function_is_settled();
+  if (!vs_recording_is_wanted() || has_all) return;
   const uint64_t now = vs_modules_version();
   if (atomic_exchange(&version, now) == now) return;
   const void *const inside = vs_pytorch_find();
   if (inside != NULL) (void)vs_pytorch_attach(inside, NULL, is_early, &ours);
+  vs_record_function_watch();
+}
+
+static void opened(vs_recorder *recorder) {
+  vs_record_function_watch();
+  vs_annotations_open(recorder);
 }
 
 static void __attribute__((constructor)) begin(void) {
   static _Atomic bool has_begun;
   if (atomic_exchange(&has_begun, true)) return;
   is_early = !vs_python_is_running();
-  vs_recording_prepare(is_early, vs_memory_checkpoint);
+  vs_recording_prepare(is_early, vs_memory_checkpoint, opened);
   vs_python_on_import(look_for_pytorch);
-  if (vs_recording_is_wanted()) vs_python_prepare();
+  if (!vs_recording_is_wanted()) return;
+  vs_python_prepare();
+  vs_nvtx_offer();
 }
 
 static __attribute__((destructor)) void end(void) {

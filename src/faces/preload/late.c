@@ -3,6 +3,7 @@
 #include "faces/preload/hooks.h"
 #include "faces/preload/memory.h"
 #include "faces/preload/python.h"
+#include "faces/preload/record_function.h"
 #include "faces/preload/recording.h"
 #include <unistd.h>
 
@@ -13,6 +14,11 @@ static int answer(vs_status status, const vs_error *error, char *sentence, size_
 }
 
 /* ---- begin */
+
+static void lead_back(void) {
+  vs_pytorch_detach();
+  vs_record_function_leave();
+}
 
 static vs_status lead_here(vs_error *error) {
   const void *const inside = vs_pytorch_find();
@@ -31,7 +37,7 @@ static void give_up(void) {
   vs_error ignored;
   vs_format(path, sizeof path, "%s", vs_recording_path());
   const vs_status status = vs_memory_end(&ignored);
-  vs_pytorch_detach();
+  lead_back();
   if (path[0] != 0) (void)unlink(path);
   (void)status;
 }
@@ -46,7 +52,7 @@ static void forget_learning(void) {
 static void give_way(void) {
   vs_error ignored;
   const vs_status status = vs_memory_end(&ignored);
-  vs_pytorch_detach();
+  lead_back();
   (void)status;
 }
 
@@ -120,6 +126,6 @@ uint32_t vramscope_record_number(void) { return vs_recording_era(); }
 int vramscope_record_end(char *sentence, size_t size) {
   vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
   const vs_status status = vs_memory_end(&error);
-  vs_pytorch_detach();
+  lead_back();
   return answer(status, &error, sentence, size);
 }

@@ -78,6 +78,8 @@ static const struct {
      "streams are not seen: all memory is recorded as the default stream's"},
     {VS_DOUBT_STACKS, "vramscope_native_stacks",
      "the stacks of this version of Python are not known: native stacks are recorded"},
+    {VS_DOUBT_ANNOTATIONS, "vramscope_missing_annotations",
+     "not all named ranges of the program are seen: annotations are missing in the recording"},
 };
 
 void vs_memory_put_marks(vs_recorder *recorder, uint32_t doubts) {

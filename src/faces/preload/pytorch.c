@@ -23,6 +23,7 @@ static struct {
   cuda_stream (*current_stream)(int8_t device);
   uint64_t (*stream_handle)(const cuda_stream *stream);
   int (*mem_get_info)(size_t *free, size_t *total);
+  int (*get_device)(int *device);
 } pytorch;
 
 static _Atomic bool is_known;    /* `pytorch` is complete */
@@ -144,10 +145,12 @@ static bool redirect_segments(const void *inside, const vs_pytorch_calls *ours) 
 static void look_up(const void *inside) {
   void *const stream = vs_library_symbol_seen_from(inside, current_stream_name),
               *const handle = vs_library_symbol_seen_from(inside, stream_handle_name),
-              *const info = vs_library_symbol_seen_from(inside, "cudaMemGetInfo");
+              *const info = vs_library_symbol_seen_from(inside, "cudaMemGetInfo"),
+              *const device = vs_library_symbol_seen_from(inside, "cudaGetDevice");
   memcpy(&pytorch.current_stream, &stream, sizeof stream);
   memcpy(&pytorch.stream_handle, &handle, sizeof handle);
   memcpy(&pytorch.mem_get_info, &info, sizeof info);
+  memcpy(&pytorch.get_device, &device, sizeof device);
   if (stream == NULL || handle == NULL) vs_pytorch_doubt_add(VS_DOUBT_STREAMS);
 }
 
@@ -159,7 +162,7 @@ static void *find_allocator(const void *inside) {
 const void *vs_pytorch_find(void) { return vs_library_inside("libc10_cuda.so"); }
 
 static void attach(const void *inside, void *allocator, const void *base, const vs_pytorch_calls *ours) {
-  atomic_store(&doubts, 0);
+  atomic_fetch_and(&doubts, VS_DOUBT_ANNOTATIONS);
   look_up(inside);
   if (!redirect_segments(inside, ours)) vs_pytorch_doubt_add(VS_DOUBT_SEGMENTS);
   if (allocator == NULL) allocator = find_allocator(inside);
@@ -227,6 +230,13 @@ bool vs_pytorch_stream(c10_device device, uint64_t *stream) {
   }
   *stream = last.handle;
   return true;
+}
+
+int32_t vs_pytorch_current_device(void) {
+  int device = 0;
+  const bool is_told = atomic_load_explicit(&is_known, memory_order_acquire) && pytorch.get_device != NULL &&
+                       pytorch.get_device(&device) == 0;
+  return is_told && device >= 0 && device < C10_MOST_DEVICES ? device : 0;
 }
 
 bool vs_pytorch_driver_free(uint64_t *bytes) {

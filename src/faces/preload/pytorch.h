@@ -54,6 +54,8 @@ typedef enum vs_pytorch_doubt {
       2, /* cudaMalloc is not called through the linkage table, or memory comes in another way */
   VS_DOUBT_STREAMS = 4, /* the current stream cannot be asked for */
   VS_DOUBT_STACKS = 8,  /* Python's stacks cannot be read */
+  VS_DOUBT_ANNOTATIONS =
+      16, /* named ranges are not seen (record_function.h), or there is no room for their names */
 } vs_pytorch_doubt;
 
 /* An address inside the library that has the allocator. NULL: it is not loaded. */
@@ -76,12 +78,16 @@ void vs_pytorch_detach(void);
 /* The originals; members are NULL for calls that were never led here. */
 const vs_pytorch_calls *vs_pytorch_originals(void);
 
-/* What cannot be trusted, of VS_DOUBT_...; it gets less only when calls are led here anew. */
+/* What cannot be trusted, of VS_DOUBT_...; it gets less only when calls are led here anew. VS_DOUBT_ANNOTATIONS stays: it is not about
+ * the library that has the allocator. */
 uint32_t vs_pytorch_doubts(void);
 void vs_pytorch_doubt_add(vs_pytorch_doubt doubt);
 
 /* The handle of the calling thread's current stream. False: unknown. */
 bool vs_pytorch_stream(c10_device device, uint64_t *stream);
+
+/* The calling thread's current device; 0 where that is unknown. */
+int32_t vs_pytorch_current_device(void);
 
 /* The free bytes of the current device, as the driver reports them. False: unknown. */
 bool vs_pytorch_driver_free(uint64_t *bytes);

@@ -20,7 +20,10 @@ static struct {
   uint64_t most_bytes, most_ns; /* of the file, which keeps the newest events; 0: all */
 } wanted;
 static _Atomic bool is_wanted, is_on_oom;
-static bool (*checkpoint)(void *ctx, vs_recorder *recorder); /* constant once the library is loaded */
+
+/* Constant once the library is loaded. */
+static bool (*checkpoint)(void *ctx, vs_recorder *recorder);
+static void (*tell_opened)(vs_recorder *recorder);
 
 /* Guarded by `lock`, but for `opened` and the recorder. `opened` is the era of `current`, 0 before the first. */
 static vs_lock lock;
@@ -69,8 +72,10 @@ static void read_bounds(bool keeps_only_oom, const char *value) {
   set_bounds(keeps_only_oom, is_time ? 0 : number, is_time ? number * SECOND : 0);
 }
 
-void vs_recording_prepare(bool is_early, bool (*put_state)(void *ctx, vs_recorder *recorder)) {
+void vs_recording_prepare(bool is_early, bool (*put_state)(void *ctx, vs_recorder *recorder),
+                          void (*tell)(vs_recorder *recorder)) {
   checkpoint = put_state;
+  tell_opened = tell;
   keep_path(wanted.path, getenv("VRAMSCOPE_RECORD"));
   keep_path(wanted.list, getenv("VRAMSCOPE_RECORD_LIST"));
   wanted.has_pid_always = getenv("VRAMSCOPE_RECORD_EACH") != NULL;
@@ -81,6 +86,8 @@ void vs_recording_prepare(bool is_early, bool (*put_state)(void *ctx, vs_recorde
   is_wanted = is_early && wanted.path[0] != 0;
   vs_fork_watch();
 }
+
+vs_record_stacks *vs_recording_stacks(void) { return current.stacks; }
 
 bool vs_recording_gives_way(void) { return wanted.is_quiet && vs_recording_is_on(); }
 
@@ -167,6 +174,7 @@ static vs_status open_recording(const vs_recording_wish *wish, vs_error *error) 
   else status = open_file(&recorder, current_path, error);
   if (status != VS_OK) return status;
   vs_recording_put_settings(recorder);
+  tell_opened(recorder);
   current.recorder = recorder;
   if (!is_on_oom) list(current_path, "");
   return VS_OK;

@@ -29,8 +29,10 @@ typedef struct vs_preload_recording {
 } vs_preload_recording;
 
 /* Reads the environment. Called once, when the library is loaded; `is_early`: before the program begins. Else what the environment wants is
- * recorded once that is begun. `put_state`: as vs_record_options.checkpoint. */
-void vs_recording_prepare(bool is_early, bool (*put_state)(void *ctx, vs_recorder *recorder));
+ * recorded once that is begun. `put_state`: as vs_record_options.checkpoint. `tell_opened` is called with each recording that is opened, before
+ * any thread uses it; it may not ask for the recording. */
+void vs_recording_prepare(bool is_early, bool (*put_state)(void *ctx, vs_recorder *recorder),
+                          void (*tell_opened)(vs_recorder *recorder));
 
 /* Whether this process records, or will once it uses PyTorch's allocator. The second is false if the recording could not be opened. */
 bool vs_recording_is_wanted(void);
@@ -41,6 +43,9 @@ const vs_preload_recording *vs_recording_now(void);
 
 /* The same, without opening one. NULL: there is none. */
 vs_recorder *vs_recording_current(void);
+
+/* The stacks and texts of this process' recordings; NULL before the first one. */
+vs_record_stacks *vs_recording_stacks(void);
 
 /* Whether the recording is that of a dry run, which ends when the program begins one of its own. */
 bool vs_recording_gives_way(void);

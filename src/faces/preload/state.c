@@ -1,5 +1,6 @@
 /* States of all memory: when a recording begins late, and at its end. */
 #include "faces/preload/memory.h"
+#include "faces/preload/annotations.h"
 #include "faces/preload/memory_device.h"
 #include "faces/preload/recording.h"
 #include "base/text.h"
@@ -74,12 +75,19 @@ static vs_status put_device(const vs_memory_device *d, vs_recorder *recorder) {
   return VS_OK;
 }
 
+/* Nobody uses the recorder between these. */
 static void enter_all(void) {
   for (uint32_t i = 0; i < C10_MOST_DEVICES; i++) (void)vs_memory_enter(i);
+  vs_annotations_enter();
+}
+
+static void leave_devices(void) {
+  for (uint32_t i = 0; i < C10_MOST_DEVICES; i++) vs_memory_leave(&vs_memory_devices[i]);
 }
 
 static void leave_all(void) {
-  for (uint32_t i = 0; i < C10_MOST_DEVICES; i++) vs_memory_leave(&vs_memory_devices[i]);
+  vs_annotations_leave();
+  leave_devices();
 }
 
 /* A state that is begun and not ended counts as none. */
@@ -154,7 +162,7 @@ bool vs_memory_checkpoint(void *ctx, vs_recorder *recorder) {
     vs_memory_put_marks(recorder, vs_pytorch_doubts());
     is_written = put_state(recorder, VS_RECORD_AT_CHECKPOINT) == VS_OK;
   }
-  leave_all();
+  leave_devices();
   return is_written;
 }
 
@@ -170,6 +178,7 @@ static vs_status finish(vs_recording_taken *taken, bool goes_on) {
   vs_recorder *const next = goes_on ? vs_recording_change(taken) : NULL;
   if (next == NULL) return status;
   vs_memory_put_marks(next, vs_pytorch_doubts());
+  vs_annotations_repeat(next);
   const vs_status begun = put_state(next, VS_RECORD_AT_START);
   return status == VS_OK ? begun : status;
 }

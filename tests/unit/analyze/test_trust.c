@@ -403,7 +403,8 @@ static void test_marks_of_the_recorder(void **state) {
   } marks[] = {{"vramscope_rounded_requests", VS_FINDING_ROUNDED_REQUESTS},
                {"vramscope_inferred_segments", VS_FINDING_INFERRED_SEGMENTS},
                {"vramscope_unknown_streams", VS_FINDING_UNKNOWN_STREAMS},
-               {"vramscope_native_stacks", VS_FINDING_NATIVE_STACKS}};
+               {"vramscope_native_stacks", VS_FINDING_NATIVE_STACKS},
+               {"vramscope_missing_annotations", VS_FINDING_MISSING_ANNOTATIONS}};
   for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
     made m = honest_begin();
     const vs_setting one = {.kind = VS_SETTING_INT, .bits = 1};

@@ -1,0 +1,221 @@
+"""Named ranges in recordings (`vramscope run`, and a recording that begins later): record_function, optimizers' and the profiler's steps, and
+NVTX, against what the program writes down itself and what PyTorch keeps of it.
+"""
+
+import json
+import pickle
+import signal
+import subprocess
+
+import pytest
+from answers import ask
+from conftest import BINARY, PROGRAMS, PYTHON, ROOT, command, environment_of, finish, preload
+from test_run import exported, kinds, report_of, run
+from test_recorder import RECORDER, libraries  # noqa: F401  (a fixture)
+
+PROGRAM = [str(PYTHON), str(PROGRAMS / "annotated.py"), "told.json"]
+MOST = 256  # bytes of a name
+
+
+def cut(name):
+    """To so many bytes, and whole characters."""
+    return name.encode()[:MOST].decode(errors="ignore")
+
+
+def ends(snapshot):
+    return [[entry["name"], entry["stage"]] for entry in snapshot.get("external_annotations", [])]
+
+
+def told_of(folder):
+    return [[cut(name), stage] for name, stage in json.loads((folder / "told.json").read_text())]
+
+
+def annotated(folder, *arguments, options=("-o", "run.vram", "--gpu", "24GiB"), **settings):
+    done = run(folder, *options, program=PROGRAM, arguments=arguments, **settings)
+    return done, exported(folder, folder / "run.vram") if (folder / "run.vram").exists() else None
+
+
+def test_ranges_are_the_programs(tmp_path):
+    """All of them in order, with the time at which they began and ended; and those of PyTorch's own history."""
+    has_history = "global_record_annotations" in (PYTHON.parent.parent / "lib/python3.11/site-packages/torch/cuda/memory.py").read_text()
+    done, ours = annotated(tmp_path, *(("--history", "history.pickle") if has_history else ()))
+    assert done.code == 0 and "vramscope" not in done.err, done.err
+    told = told_of(tmp_path)
+    assert ends(ours) == told and len(told) > 70
+    times = [entry["time_us"] for entry in ours["external_annotations"]]
+    events = [event["time_us"] for event in ours["device_traces"][0]]
+    assert times == sorted(times) and times[0] < events[0] and {entry["device"] for entry in ours["external_annotations"]} == {0}
+    if has_history:
+        theirs = ends(pickle.loads((tmp_path / "history.pickle").read_bytes()))
+        functions = {"inner", "thread's", *(name for name, _ in told if name.startswith(("step ", "Optimizer.")))}
+        assert [end for end in ends(ours) if end[0] in functions] == [end for end in theirs if end[0] in functions]
+    device = report_of(tmp_path / "run.vram")
+    assert kinds(device) == {"frees_at_request"}
+    assert device["steps"]["source"] == "annotations" and device["steps"]["count"] == 3
+    by_range = ask(tmp_path / "run.vram", "groups", by="annotation")["groups"]
+    assert {group["key"] for group in by_range} >= {"inner", "second"}, by_range
+
+
+def test_a_profiler_runs_at_the_same_time(tmp_path):
+    """It marks its steps, and its trace has the ranges that it has without a recorder."""
+    done, ours = annotated(tmp_path, "--profile", "profile.json")
+    assert done.code == 0, done.err
+    told = told_of(tmp_path)
+    assert ["ProfilerStep#1", "START"] in told and ends(ours) == told
+    traced = [event for event in json.loads((tmp_path / "profile.json").read_text())["traceEvents"] if event.get("cat") == "user_annotation"]
+    names = [event["name"] for event in sorted(traced, key=lambda event: (event["ts"], -event["dur"]))]
+    begun = [name for name, stage in told if stage == "START" and name != "forward"]
+    assert names == begun[begun.index("ProfilerStep#1"):]
+
+
+def test_a_process_that_is_killed_leaves_open_ranges(tmp_path):
+    done, ours = annotated(tmp_path, "--end", "kill")
+    assert done.code == 128 + signal.SIGKILL, done.err
+    told = told_of(tmp_path)
+    assert ends(ours) == told and told.count(["outer", "START"]) == 1 and ["outer", "END"] not in told
+    (outer,) = [range for range in ask(tmp_path / "run.vram", "info")["devices"][0]["annotations"] if range["name"] == "outer"]
+    assert outer["end_us"] is None and outer["depth"] == 0
+
+
+@pytest.mark.parametrize("end", ["exit", "kill"])
+def test_a_file_that_keeps_the_newest_part_has_open_ranges(tmp_path, end):
+    """The beginning of the outer one is overwritten long before the file ends."""
+    settings = {"LD_PRELOAD": f"{RECORDER}:{preload()}", "VRAMSCOPE_RECORD": tmp_path / "run.vram", "VRAMSCOPE_RECORD_RING": 1 << 20,
+                "VRAMSCOPE_SIM_GPU": "24GiB"}
+    done = finish([*PROGRAM, "--storm", "250000", "--end", end], environment_of(settings), tmp_path, 240)
+    assert done.code == (-signal.SIGKILL if end == "kill" else 0), done.err
+    assert "ring_wrapped" in kinds(report_of(tmp_path / "run.vram"))
+    assert ends(exported(tmp_path, tmp_path / "run.vram")) == [["outer", "START"], ["outer", "END"]][: 1 + (end == "exit")]
+
+
+def test_what_leads_to_an_error_has_open_ranges(tmp_path):
+    """The second recording begins within the ranges of the first."""
+    program = """
+        import torch
+        with torch.profiler.record_function("outer"):
+            for i in range(2):
+                with torch.profiler.record_function(f"attempt {i}"):
+                    try:
+                        held = [torch.empty(1 << 30, dtype=torch.uint8, device="cuda") for _ in range(1000)]
+                    except torch.OutOfMemoryError:
+                        pass
+    """
+    done = run(tmp_path, "--on-oom", "oom.vram", "--gpu", "4GiB", program=command(program, []))
+    assert done.code == 0, done.err
+    assert ends(exported(tmp_path, tmp_path / "oom.vram")) == [["outer", "START"], ["attempt 0", "START"], ["attempt 0", "END"], ["attempt 1", "START"]]
+
+
+def test_threads_and_forks(tmp_path):
+    """Each thread's ranges are in its order; a child has none of its parent's, and its ends are not its parent's."""
+    program = """
+        import os, threading, torch
+
+        def work(thread):
+            for i in range(50):
+                with torch.profiler.record_function(f"{thread}: {i}"):
+                    torch.cuda.nvtx.range_push(f"{thread}: pushed")
+                    torch.empty(1000, device="cuda")
+                    torch.cuda.nvtx.range_pop()
+
+        with torch.profiler.record_function("parent"):
+            torch.cuda.nvtx.range_push("pushed by the parent")
+            if os.fork() == 0:
+                torch.cuda.nvtx.range_pop()
+                with torch.profiler.record_function("child"):
+                    torch.empty(1, device="cuda")
+            else:
+                os.wait()
+                threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+                [thread.start() for thread in threads]
+                [thread.join() for thread in threads]
+                torch.cuda.nvtx.range_pop()
+    """
+    done = run(tmp_path, "-o", "run.vram", "--gpu", "24GiB", program=command(program, []))
+    assert done.code == 0, done.err
+    (parent,) = tmp_path.glob("run.*.vram")
+    assert ends(exported(tmp_path, tmp_path / "run.vram")) == [["child", "START"], ["child", "END"]]  # which used the GPU first
+    ours = ends(exported(tmp_path, parent))
+    assert ours[:2] == [["parent", "START"], ["pushed by the parent", "START"]]
+    assert ours[-2:] == [["pushed by the parent", "END"], ["parent", "END"]]
+    for thread in range(4):
+        pushed = f"{thread}: pushed"
+        wanted = [[name, stage] for i in range(50)
+                  for name, stage in ((f"{thread}: {i}", "START"), (pushed, "START"), (pushed, "END"), (f"{thread}: {i}", "END"))]
+        assert [end for end in ours if end[0].startswith(f"{thread}: ")] == wanted
+
+
+def test_recordings_that_begin_later(tmp_path):
+    """Twice: each has the ranges that begin in it, and no end of others."""
+    late = f"{ROOT / 'python/vramscope/_recorder.py'}:{RECORDER}:{tmp_path / 'run.vram'}"
+    settings = {"LD_PRELOAD": preload(), "VRAMSCOPE_SIM_GPU": "24GiB"}
+    done = finish([*PROGRAM, "--late", late], environment_of(settings), tmp_path, 240)
+    assert done.code == 0 and done.err == "", done.err
+    told = told_of(tmp_path)
+    assert [ends(exported(tmp_path, tmp_path / f"run.vram.{i}")) for i in range(2)] == [told[:3], told[3:]]
+    assert [name for name, _ in told] == ["recorded 0", "recorded 0", "cut off", "recorded 1", "recorded 1", "cut off"]
+
+
+def test_a_step_of_two_programs(tmp_path):
+    for name in ("before", "after"):
+        done = run(tmp_path, "-o", f"{name}.vram", "--gpu", "24GiB", program=PROGRAM, arguments=[])
+        assert done.code == 0, done.err
+    done = finish([BINARY, "diff", "--at", "step 2", "before.vram", "after.vram"], environment_of({}), tmp_path)
+    assert done.code == 0 and "step 2" in done.out, done.out + done.err
+
+
+# ---- without PyTorch
+
+
+@pytest.fixture
+def nvtx(tmp_path):
+    """NVTX in a library, and a tool: files of those."""
+    def build(name, *definitions):
+        path = tmp_path / f"lib{name}.so"
+        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-Wall", "-Werror", *definitions, "-o", path, ROOT / "tests/sim/recorder/nvtx.c", "-ldl"],
+                       check=True, timeout=60)
+        return path
+
+    return build("nvtx"), build("tool", "-DTOOL=1")
+
+
+def without_pytorch(folder, program, *arguments, **more):
+    settings = {"LD_PRELOAD": RECORDER, "VRAMSCOPE_RECORD": folder / "run.vram", "PYTHONPATH": None, **more}
+    env = environment_of(settings)
+    env.pop("PYTHONPATH")
+    done = finish([str(PYTHON), ROOT / "tests/sim/recorder" / program, *arguments], env, folder)
+    return done, exported(folder, folder / "run.vram")
+
+
+def real_nvtx():
+    """NVIDIA's own, which older releases of PyTorch bring."""
+    return sorted((PYTHON.parent.parent / "lib").glob("python*/site-packages/nvidia/nvtx/lib/libnvToolsExt.so.1"))
+
+
+def test_all_ranges_of_nvtx(libraries, nvtx, tmp_path):  # noqa: F811
+    """Domains, registered strings, wide characters; names that are too long, not UTF-8, or none; ends without a beginning."""
+    for library in (nvtx[0], *real_nvtx()):
+        done, ours = without_pytorch(tmp_path, "nvtx_calls.py", libraries["new"], library, "told.json")
+        assert done.code == 0, done.err
+        told = json.loads((tmp_path / "told.json").read_text())
+        assert [end for end in ends(ours) if end[0] != "never ends"] == told and len(told) == 40
+        assert ask(tmp_path / "run.vram", "info")["devices"][0]["annotation_count"] == 20 + 3000
+        (tmp_path / "run.vram").unlink()
+
+
+def test_another_tool_keeps_its_place(libraries, nvtx, tmp_path):  # noqa: F811
+    done, ours = without_pytorch(tmp_path, "nvtx_calls.py", libraries["new"], nvtx[0], "told.json", nvtx[1], NVTX_INJECTION64_PATH=nvtx[1])
+    assert done.code == 0, done.err
+    assert ends(ours) == []
+
+
+@pytest.mark.parametrize("definitions", [[], ["-DNONE=1"]])
+def test_a_list_of_functions_that_is_not_known(libraries, tmp_path, definitions):  # noqa: F811
+    """Is left as it was, and the recording says so."""
+    path = tmp_path / "libtorch_cpu.so"
+    subprocess.run(["cc", "-shared", "-fPIC", *definitions, "-o", path, ROOT / "tests/sim/recorder/torch_cpu.c"], check=True, timeout=60)
+    (tmp_path / "program.py").write_text("import ctypes, sys\nkept = [ctypes.CDLL(path) for path in sys.argv[1:]]\nkept[1].test_allocate(1)\n"
+                                         "kept[1].test_allocate(2)\n")
+    done, _ = without_pytorch(tmp_path, tmp_path / "program.py", path, libraries["new"])
+    assert done.code == 0 and done.out == ("" if definitions else "removed\n"), done.err
+    assert done.err.count("vramscope: not all named ranges of the program are seen") == 1
+    assert "missing_annotations" in kinds(report_of(tmp_path / "run.vram"))
