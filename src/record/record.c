@@ -171,16 +171,17 @@ static bool __attribute__((noinline)) is_taken(vs_recorder *r, vs_message_type t
   return false;
 }
 
-/* Whether a message waits for room. */
-typedef enum patience { NEVER, BOUNDED, ALWAYS } patience;
+/* Whether a message waits for room: `wait_ms` at most, events not while the recorder is suspended, or until there is some. */
+typedef enum patience { NEVER, BOUNDED_EVENT, BOUNDED, ALWAYS } patience;
 
 /* Events do not wait while the recorder is suspended: the state that follows makes up for them. */
 static bool may_wait(const vs_recorder *r, patience wait, uint64_t waited_ns) {
   const vs_recorder_mode mode = mode_of(r);
   if (mode == VS_RECORDER_OFF || wait == NEVER) return false;
   if (wait == ALWAYS) return true;
+  if (wait == BOUNDED_EVENT && mode != VS_RECORDER_ON) return false;
   const uint64_t most = (uint64_t)r->options.wait_ms * 1000000;
-  return mode == VS_RECORDER_ON && (most == 0 || waited_ns < most);
+  return most == 0 || waited_ns < most;
 }
 
 /* Waits until `slots` are free; false: they are not. */
@@ -245,8 +246,8 @@ record(vs_recorder *r, vs_message_type type, const vs_event *event, const vs_rec
   const bool has_more =
       facts->metadata > UINT16_MAX || facts->compile_context != 0 || pool == VS_POOL_IN_MORE;
   vs_ring *ring;
-  vs_slot *slot =
-      begin_message(r, type, &ring, has_more ? 2 : 1, r->options.wait ? BOUNDED : NEVER, facts->time_ns);
+  vs_slot *slot = begin_message(r, type, &ring, has_more ? 2 : 1, r->options.wait ? BOUNDED_EVENT : NEVER,
+                                facts->time_ns);
   if (slot == NULL) return;
   VS_ASSERT(facts->device >= -1 && facts->device <= INT16_MAX);
   slot->kind = (uint8_t)event->kind;
@@ -304,24 +305,29 @@ static void write(vs_recorder *r, const message *m, uint32_t slots) {
   vs_recorder_take_own(r);
 }
 
-static void send(vs_recorder *r, const message *m) {
+/* False: it is lost. */
+static bool send_with(vs_recorder *r, const message *m, patience wait) {
   const uint32_t slots = 1 + (uint32_t)((m->size + VS_SLOT_SIZE - 1) / VS_SLOT_SIZE);
   VS_ASSERT(slots <= VS_RECORD_LEAST_RING && (m->data != NULL || m->size == 0));
   if (vs_recorder_writes(r)) {
     write(r, m, slots);
-    return;
+    return true;
   }
   vs_ring *ring;
-  vs_slot *slot = begin_message(r, m->type, &ring, slots, ALWAYS, 0);
-  if (slot == NULL) return;
+  vs_slot *slot = begin_message(r, m->type, &ring, slots, wait, 0);
+  if (slot == NULL) return false;
   fill(ring, slot, m);
   end_message(r, ring, slots);
+  return true;
 }
+
+static void send(vs_recorder *r, const message *m) { (void)send_with(r, m, ALWAYS); }
 
 static size_t cut(vs_str text) { return text.size < VS_RECORD_MOST_TEXT ? text.size : VS_RECORD_MOST_TEXT; }
 
-void vs_record_annotation(vs_recorder *r, uint32_t name, bool is_start, int32_t device, uint64_t time_ns) {
-  send(r, &(message){.type = VS_MESSAGE_ANNOTATION, .device = device, .words = {time_ns, name, is_start}});
+bool vs_record_annotation(vs_recorder *r, uint32_t name, bool is_start, int32_t device, uint64_t time_ns) {
+  const message m = {.type = VS_MESSAGE_ANNOTATION, .device = device, .words = {time_ns, name, is_start}};
+  return send_with(r, &m, BOUNDED);
 }
 
 void vs_record_clock(vs_recorder *r, int64_t wall_ns_at_zero) {

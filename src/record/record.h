@@ -113,8 +113,9 @@ void vs_record_event(vs_recorder *recorder, const vs_event *event, const vs_reco
  * of them; its kind is ignored. */
 void vs_record_free(vs_recorder *recorder, const vs_event *event, const vs_record_facts *facts);
 
-/* One end of a named range of the program; `name` is a text id. */
-void vs_record_annotation(vs_recorder *recorder, uint32_t name, bool is_start, int32_t device,
+/* One end of a named range of the program; `name` is a text id. Waits for the writer if the ring is full, `wait_ms` at most. False: it is lost,
+ * for lack of room, or because the recorder is off, or in a signal handler; it is not counted. */
+bool vs_record_annotation(vs_recorder *recorder, uint32_t name, bool is_start, int32_t device,
                           uint64_t time_ns);
 
 /* ---- facts about the program. Any thread may call these; they wait for the writer if a ring is full. They are written in

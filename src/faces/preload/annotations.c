@@ -71,6 +71,12 @@ static void set_name(open_range *range, vs_str domain, vs_str name) {
 
 /* ---- writing */
 
+static void put(vs_recorder *recorder, const open_range *range, bool is_start, uint64_t time_ns) {
+  if (!vs_record_annotation(recorder, range->text, is_start, range->device, time_ns) &&
+      vs_record_is_on(recorder))
+    vs_pytorch_doubt_add(VS_DOUBT_ANNOTATIONS);
+}
+
 static void put_beginning(vs_recorder *recorder, open_range *range) {
   range->device = vs_pytorch_current_device();
   if (vs_record_text_intern(vs_recording_stacks(), (vs_str){range->name, range->size}, &range->text) !=
@@ -79,7 +85,7 @@ static void put_beginning(vs_recorder *recorder, open_range *range) {
     vs_pytorch_doubt_add(VS_DOUBT_ANNOTATIONS);
     return;
   }
-  vs_record_annotation(recorder, range->text, true, range->device, range->time_ns);
+  put(recorder, range, true, range->time_ns);
 }
 
 static void catch_up(vs_recorder *recorder) {
@@ -129,8 +135,7 @@ void vs_annotations_end(const vs_range_key *key) {
   if (find(key, thread, &at)) {
     if (recorder != NULL) catch_up(recorder);
     const open_range *range = &all.ranges[at];
-    if (recorder != NULL && range->text != 0)
-      vs_record_annotation(recorder, range->text, false, range->device, vs_clock_ns());
+    if (recorder != NULL && range->text != 0) put(recorder, range, false, vs_clock_ns());
     remove_range(at);
   }
   vs_annotations_leave();

@@ -52,10 +52,9 @@ typedef enum vs_pytorch_doubt {
   VS_DOUBT_REQUESTS = 1, /* `allocate` could not be trusted: requests have their blocks' sizes */
   VS_DOUBT_SEGMENTS =
       2, /* cudaMalloc is not called through the linkage table, or memory comes in another way */
-  VS_DOUBT_STREAMS = 4, /* the current stream cannot be asked for */
-  VS_DOUBT_STACKS = 8,  /* Python's stacks cannot be read */
-  VS_DOUBT_ANNOTATIONS =
-      16, /* named ranges are not seen (record_function.h), or there is no room for their names */
+  VS_DOUBT_STREAMS = 4,      /* the current stream cannot be asked for */
+  VS_DOUBT_STACKS = 8,       /* Python's stacks cannot be read */
+  VS_DOUBT_ANNOTATIONS = 16, /* named ranges are not seen (record_function.h), or there is no room for them */
 } vs_pytorch_doubt;
 
 /* An address inside the library that has the allocator. NULL: it is not loaded. */
