@@ -91,6 +91,8 @@ def storm(count):
         kept.append(torch.empty(1000 + i % 977, device="cuda"))
         if len(kept) > 60:
             del kept[::2]
+        if i % 10000 == 0:
+            time.sleep(0.02)  # a file that keeps the newest part gets its checkpoints while nothing happens
 
 
 def recorder(words):
@@ -128,7 +130,7 @@ def main(options):
         storm(options.storm)
         if options.end == "kill":
             write(options.told)
-            time.sleep(1)  # the recorder writes what it has every hundredth of a second
+            time.sleep(2)  # the recorder writes what it has every hundredth of a second
             os.kill(os.getpid(), signal.SIGKILL)
     if options.history:
         with open(options.history, "wb") as file:
