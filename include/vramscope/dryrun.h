@@ -86,8 +86,19 @@ typedef struct vs_dryrun_plan {
    * none. */
   const char *const *step_ranges;
 
-  /* A fit.json (docs/formats/fit.md): changes that are applied to the program from outside, which the reply reports ("changes"). NULL: none. */
+  /* A fit.json (docs/formats/fit.md), or its text, which begins with "{": changes that are applied to the program from outside, which the reply
+   * reports ("changes"). NULL: none. */
   const char *with;
+
+  /* Searches the cheapest set of changes (docs/formats/fit.md) with which the program fits: it runs, silently, with sets of them, at most `most_runs`
+   * times (0: 24), and the reply is about all of these runs ("method" is "fit"). Changes with other numerics are tried only with allows_numerics. Not
+   * together with with, vary, find_largest, finds_smallest, finds_ranks, history and snapshot. */
+  bool finds_changes;
+  bool allows_numerics;
+  uint64_t most_runs;
+  /* With finds_changes: "batch=1..64", as find_largest has it. The reply says, too, with which of these values the program fits without a
+   * change; or, where no set of changes is enough, with the one that needs least. NULL: none */
+  const char *parameter;
 } vs_dryrun_plan;
 
 /* What became of the runs, as the exit status of `vramscope dryrun` says it. */
@@ -106,6 +117,7 @@ typedef enum vs_dryrun_stage {
   VS_DRYRUN_RANKS,   /* another rank runs silently */
   VS_DRYRUN_VARYING, /* a run of a table begins, silently */
   VS_DRYRUN_FINDING, /* a run of a search for the largest value begins, silently */
+  VS_DRYRUN_FITTING, /* a run of a search for changes begins, silently */
 } vs_dryrun_stage;
 
 /* The progress. Members that do not belong to the stage are 0. */
@@ -127,7 +139,7 @@ typedef struct vs_dryrun_progress {
   /* VARYING: `run`, how many there are, and the values of this one: "gpu=L4, batch=8" */
   uint32_t runs;
   vs_str values;
-  /* FINDING: `run` and `values`, and what is known: "16 fits, 128 does not"; empty: nothing */
+  /* FINDING: `run` and `values`, and what is known: "16 fits, 128 does not"; empty: nothing. FITTING: the same, and `runs`, the most */
   vs_str known;
 } vs_dryrun_progress;
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    Report = Callable[[bool, str], None]
+    Report = Callable[..., None]  # as in vramscope_changes.py
 
 FLAG = "_vramscope_checkpoint"
 
@@ -119,7 +119,7 @@ class Blocks:
                 object.__setattr__(block, FLAG, True)
             if chosen:
                 self._wrap(kind)
-            self.report(bool(chosen), f"{len(chosen)} of {len(blocks)} \u00d7 {place}")
+            self.report(bool(chosen), f"{len(chosen)} of {len(blocks)} \u00d7 {place}", blocks=len(chosen))
 
     def _is_chosen(self) -> bool:
         is_chosen = self.found % self.every == 0 and self.chosen < self.first

@@ -10,7 +10,8 @@ reported as not applied, with the exception. Beside the changes, nothing here al
 
 Each outcome is a line of the file VRAMSCOPE_CHANGES_LIST: {"pid", "change": its number in the list, "applied", "text": what
 it was applied to, or why it was not}. Before them stands {"pid"}: the process loaded this, so a change without an outcome did not
-meet what it is about.
+meet what it is about. Others have figures: {"pid", "change", "blocks": how many more are checkpointed}, and when the process ends
+{"pid", "change", "copied_bytes": what was copied between host and device because of the change}.
 """
 
 from __future__ import annotations
@@ -22,9 +23,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # importing these would take time in each process that Python starts
     from collections.abc import Callable
     from types import ModuleType
-    from typing import Any
+    from typing import Any, Protocol
 
-    Report = Callable[[bool, str], None]  # was it applied; to what, or why not
+    class Report(Protocol):
+        def __call__(self, applied: bool, text: str, **figures: int) -> None:
+            """Was it applied; to what, or why not."""
+
     Entry = dict[str, Any]  # a change of the list: {"name": ..., and its parameters}
 
 ALLOCATOR_VARIABLES = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF")  # the first one that is set counts
@@ -64,7 +68,7 @@ class Changes:
             "foreach_off": lambda entry, report: optimizers.give(torch, "foreach", False, report),
             "fused": lambda entry, report: optimizers.give(torch, "fused", True, report),
             "checkpoint": lambda entry, report: blocks.Blocks(torch, entry["every"], entry["first"], report).follow(self.is_late),
-            "save_on_cpu": lambda entry, report: _save_on_cpu(torch, report),
+            "save_on_cpu": lambda entry, report: self._save_on_cpu(torch, entry, report),
             "adam_8bit": lambda entry, report: optimizers.use_8bit(torch, report),
             "bf16_parameters": lambda entry, report: optimizers.use_bf16(torch, report),
         }
@@ -83,15 +87,29 @@ class Changes:
             except Exception as error:
                 report(False, _sentence(error))
 
+    # ---- what is saved for the backward pass
+
+    def _save_on_cpu(self, torch: Any, entry: Entry, report: Report) -> None:
+        import atexit
+
+        saver = torch.autograd.graph.save_on_cpu(pin_memory=True)
+        copied = _count_copies(saver)
+        saver.__enter__()  # until the process ends
+        number = self.entries.index(entry)
+        atexit.register(lambda: self._write(change=number, copied_bytes=copied()))
+        report(True, "all saved tensors of the main thread")
+
     # ---- outcomes
 
     def _reporter(self, number: int) -> Report:
-        def report(applied: bool, text: str) -> None:
+        def report(applied: bool, text: str, **figures: int) -> None:
             if self.pid != os.getpid():  # a fork reports as a process of its own
                 self.pid, self.outcomes = os.getpid(), []
             if (number, applied, text) not in self.outcomes and len(self.outcomes) < 1000:
                 self.outcomes.append((number, applied, text))
                 self._write(change=number, applied=applied, text=text[:1000])
+            if figures:
+                self._write(change=number, **figures)
 
         return report
 
@@ -100,7 +118,7 @@ class Changes:
 
         if self.path is None:
             return
-        line = json.dumps({"pid": self.pid, **members})
+        line = json.dumps({"pid": os.getpid(), **members})
         try:
             with open(self.path, "a") as file:
                 file.write(line + "\n")
@@ -152,9 +170,30 @@ def _set_at_runtime(torch: Any, settings: str, report: Report) -> None:
 # ---- what is saved for the backward pass
 
 
-def _save_on_cpu(torch: Any, report: Report) -> None:
-    torch.autograd.graph.save_on_cpu(pin_memory=True).__enter__()  # until the process ends
-    report(True, "all saved tensors of the main thread")
+def _count_copies(saver: Any) -> Callable[[], int]:
+    """Returns a function that tells how many bytes the hooks of `saver` have copied from a GPU and back."""
+    import threading
+
+    lock, copied = threading.Lock(), [0]  # the backward pass runs in threads of its own
+    pack, unpack = saver.pack_hook, saver.unpack_hook
+
+    def count(tensor: Any) -> None:
+        with lock:
+            copied[0] += tensor.numel() * tensor.element_size()
+
+    def counted_pack(tensor: Any) -> Any:
+        if tensor.is_cuda:
+            count(tensor)
+        return pack(tensor)
+
+    def counted_unpack(packed: Any) -> Any:
+        tensor = unpack(packed)
+        if tensor.is_cuda:
+            count(tensor)
+        return tensor
+
+    saver.pack_hook, saver.unpack_hook = counted_pack, counted_unpack
+    return lambda: copied[0]
 
 
 # ---- DistributedDataParallel

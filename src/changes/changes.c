@@ -38,6 +38,18 @@ const vs_change_parameter *vs_change_parameters(size_t *count) {
   return parameters;
 }
 
+static const vs_attempt attempts[] = {
+#define VS_CHANGE_ATTEMPT(change_, parameters_, price_, touches_) \
+  {.change = VS_CHANGE_##change_, .parameters = parameters_, .price = price_, .touches = touches_},
+#include "changes/changes.def"
+};
+_Static_assert(sizeof attempts / sizeof *attempts == VS_ATTEMPTS, "VS_ATTEMPTS counts the rows");
+
+const vs_attempt *vs_attempt_of(size_t index) {
+  VS_ASSERT(index < VS_ATTEMPTS);
+  return &attempts[index];
+}
+
 const char *vs_results_word(vs_results results) {
   static const char *const words[] = {
       [VS_RESULTS_SAME] = "same", [VS_RESULTS_ROUNDING] = "rounding", [VS_RESULTS_OTHER] = "other"};
@@ -132,19 +144,24 @@ static vs_status take_change(vs_changes *changes, vs_json entry, vs_error *error
   return VS_OK;
 }
 
-static bool are_both_in(const vs_changes *changes, vs_change_id a, vs_change_id b) {
-  return is_in(changes, a) && is_in(changes, b);
-}
-
-/* Pairs that undo each other. */
-static vs_status check_pairs(const vs_changes *changes, vs_error *error) {
+/* Whether the two undo each other. */
+static bool is_pair(vs_change_id a, vs_change_id b) {
   static const vs_change_id pairs[][2] = {{VS_CHANGE_foreach_off, VS_CHANGE_fused},
                                           {VS_CHANGE_fused, VS_CHANGE_adam_8bit}};
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-    if (are_both_in(changes, pairs[i][0], pairs[i][1]))
-      return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
-                     "%s and %s are about the same optimizer: give one of the two", rows[pairs[i][0]].name,
-                     rows[pairs[i][1]].name);
+    if ((pairs[i][0] == a && pairs[i][1] == b) || (pairs[i][0] == b && pairs[i][1] == a)) return true;
+  return false;
+}
+
+bool vs_changes_exclude(vs_change_id a, vs_change_id b) { return a == b || is_pair(a, b); }
+
+static vs_status check_pairs(const vs_changes *changes, vs_error *error) {
+  for (size_t i = 0; i < changes->count; i++)
+    for (size_t k = i + 1; k < changes->count; k++)
+      if (is_pair(changes->ids[i], changes->ids[k]))
+        return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
+                       "%s and %s are about the same optimizer: give one of the two",
+                       rows[changes->ids[i]].name, rows[changes->ids[k]].name);
   return VS_OK;
 }
 

@@ -51,6 +51,38 @@ const char *vs_results_word(vs_results results);
 /* All parameters, those of one change together. */
 const vs_change_parameter *vs_change_parameters(size_t *count);
 
+/* ---- what a search for changes tries */
+
+/* Parts of the memory of a card at the peak. */
+typedef enum vs_part {
+  VS_PART_WEIGHTS = 1,
+  VS_PART_OPTIMIZER_STATE = 2,
+  VS_PART_OPTIMIZER_STEP = 4, /* temporaries of the optimizer's step */
+  VS_PART_BACKWARD = 8,       /* what the backward pass allocated: gradients and temporaries */
+  VS_PART_FORWARD = 16,       /* activations, and whatever else a line of the program allocated */
+  VS_PART_CACHED = 32,        /* reserved by PyTorch, not allocated */
+} vs_part;
+
+/* A row of changes.def. */
+typedef struct vs_attempt {
+  vs_change_id change;
+  const char *parameters; /* JSON members without braces; "": none */
+  uint32_t price;
+  uint32_t touches; /* bits of vs_part */
+} vs_attempt;
+
+enum {
+  VS_PRICE_FREE = 5, /* a price below it: the program is as fast as before */
+  VS_ATTEMPTS = 10,
+};
+
+const vs_attempt *vs_attempt_of(size_t index);
+
+/* Whether at most one of the two can be in a list: they are the same change, or about the same thing. */
+bool vs_changes_exclude(vs_change_id a, vs_change_id b);
+
+/* ---- fit.json */
+
 /* The changes of a fit.json, in its order, which is the order in which they are applied. */
 typedef struct vs_changes {
   vs_json_doc document; /* the file */

@@ -19,26 +19,30 @@ static vs_status take_list(vs_changed *changed, const vs_changes *changes, const
   return status;
 }
 
-static vs_status read_list(vs_changed *changed, const vs_host *host, const char *path, vs_text *text,
+static bool is_text(const char *with) { return with[0] == '{'; }
+
+static vs_status read_list(vs_changed *changed, const vs_host *host, const char *with, vs_text *text,
                            vs_error *error) {
   vs_changes changes;
-  VS_TRY(vs_infile_text(path, VS_CHANGES_LONGEST + 1, text, error));
+  if (is_text(with)) vs_text_cstr(text, with);
+  else VS_TRY(vs_infile_text(with, VS_CHANGES_LONGEST + 1, text, error));
+  VS_TRY(text->status);
   VS_TRY(vs_changes_read(&changes, host, vs_text_view(text), error));
   const vs_status status = take_list(changed, &changes, host, error);
   vs_changes_deinit(&changes);
   return status;
 }
 
-vs_status vs_changed_read(vs_changed *changed, const vs_host *host, const char *path, vs_error *error) {
+vs_status vs_changed_read(vs_changed *changed, const vs_host *host, const char *with, vs_error *error) {
   vs_text text;
   changed->text[0] = changed->list[0] = 0;
-  if (path == NULL) return VS_OK;
+  if (with == NULL) return VS_OK;
   vs_text_init(&text, host, NULL);
-  const vs_status status = read_list(changed, host, path, &text, error);
+  const vs_status status = read_list(changed, host, with, &text, error);
   vs_text_deinit(&text);
   if (status == VS_OK || status == VS_NO_MEMORY) return status;
   const vs_error cause = *error;
-  return vs_fail(error, status, cause.offset, "%s: %s", path, cause.text);
+  return vs_fail(error, status, cause.offset, "%s: %s", is_text(with) ? "--with" : with, cause.text);
 }
 
 /* ---- for the processes */
@@ -71,7 +75,8 @@ typedef struct outcome_list {
   vs_error unread;      /* why lines are missing; VS_OK: all are there */
 } outcome_list;
 
-static vs_status take_line(outcome_list *list, vs_json line) {
+static vs_status take_line(void *ctx, vs_json line) {
+  outcome_list *list = ctx;
   outcome one = {.change = vs_json_u64(vs_reply_at(line, "change"), UINT64_MAX),
                  .is_applied = vs_reply_bool(line, "applied"),
                  .processes = 1};
@@ -89,33 +94,64 @@ static vs_status take_line(outcome_list *list, vs_json line) {
   return VS_OK;
 }
 
-static vs_status take_lines(outcome_list *list, vs_str text) {
+/* Passes the lines of a text on. */
+static vs_status each_line(const vs_host *host, vs_str text, void *ctx,
+                           vs_status (*take)(void *ctx, vs_json line)) {
   for (size_t at = 0, end; at < text.size; at = end + 1) {
     for (end = at; end < text.size && text.data[end] != '\n';) end++;
     vs_json_doc line;
     vs_error ignored;
-    vs_status status = vs_json_doc_init(&line, list->host, (vs_str){text.data + at, end - at}, &ignored);
+    vs_status status = vs_json_doc_init(&line, host, (vs_str){text.data + at, end - at}, &ignored);
     if (status == VS_NO_MEMORY) return status;
     if (status != VS_OK) continue; /* the process was killed while it wrote it */
-    status = take_line(list, vs_json_root(&line));
+    status = take(ctx, vs_json_root(&line));
     vs_json_doc_deinit(&line);
     VS_TRY(status);
   }
   return VS_OK;
 }
 
-/* Without the file no process wrote a line. */
-static vs_status gather(outcome_list *list, const char *path) {
+/* Those of the file. Without it no process wrote a line. *unread: why lines are missing; VS_OK: all are there. */
+static vs_status each_line_of(const vs_host *host, const char *path, void *ctx,
+                              vs_status (*take)(void *ctx, vs_json line), vs_error *unread) {
   enum { FILE_MOST = 16 << 20 };
   vs_text text;
-  vs_text_init(&text, list->host, NULL);
-  vs_status status = vs_infile_text(path, FILE_MOST, &text, &list->unread);
+  *unread = (vs_error){.status = VS_OK};
+  vs_text_init(&text, host, NULL);
+  vs_status status = vs_infile_text(path, FILE_MOST, &text, unread);
   if (status == VS_OK && text.bytes.count == FILE_MOST)
-    (void)vs_fail(&list->unread, VS_LIMIT, VS_NO_OFFSET, "the processes wrote 16 MiB or more");
-  if (status == VS_NOT_FOUND) list->unread = (vs_error){.status = VS_OK};
-  status = text.status == VS_OK ? take_lines(list, vs_text_view(&text)) : text.status;
+    (void)vs_fail(unread, VS_LIMIT, VS_NO_OFFSET, "the processes wrote 16 MiB or more");
+  if (status == VS_NOT_FOUND) *unread = (vs_error){.status = VS_OK};
+  status = text.status == VS_OK ? each_line(host, vs_text_view(&text), ctx, take) : text.status;
   vs_text_deinit(&text);
   return status;
+}
+
+/* ---- as figures */
+
+typedef struct adding {
+  vs_changed_sum *sum;
+  uint64_t pid; /* the process whose blocks are counted: that of the first line with some */
+} adding;
+
+static vs_status add_line(void *ctx, vs_json line) {
+  adding *a = ctx;
+  const uint64_t change = vs_json_u64(vs_reply_at(line, "change"), UINT64_MAX);
+  const uint64_t blocks = vs_reply_u64(line, "blocks"), pid = vs_reply_u64(line, "pid");
+  if (change < VS_CHANGE_COUNT && vs_reply_bool(line, "applied")) a->sum->applied |= 1u << change;
+  if (a->pid == 0 && blocks != 0) a->pid = pid;
+  if (a->pid == pid) a->sum->blocks = vs_sat_add_u64(a->sum->blocks, blocks);
+  a->sum->copied_bytes = vs_sat_add_u64(a->sum->copied_bytes, vs_reply_u64(line, "copied_bytes"));
+  return VS_OK;
+}
+
+vs_status vs_changed_add_up(const vs_changed *changed, const vs_host *host, vs_changed_sum *sum) {
+  vs_error unread;
+  *sum = (vs_changed_sum){.is_known = true};
+  if (changed->text[0] == 0) return VS_OK;
+  VS_TRY(each_line_of(host, changed->list, &(adding){.sum = sum}, add_line, &unread));
+  sum->is_known = unread.status == VS_OK;
+  return VS_OK;
 }
 
 /* ---- the reply */
@@ -185,7 +221,7 @@ static vs_status put_all(vs_jsonw *w, const vs_changed *changed, outcome_list *l
   vs_changes changes;
   vs_error ignored;
   if (changed->text[0] == 0) return VS_OK;
-  VS_TRY(gather(list, changed->list));
+  VS_TRY(each_line_of(list->host, changed->list, list, take_line, &list->unread));
   VS_TRY(vs_changes_read(&changes, list->host, vs_str_from(changed->text), &ignored));
   for (size_t i = 0; i < changes.count; i++) put_change(w, &changes, i, list);
   vs_changes_deinit(&changes);

@@ -1,5 +1,6 @@
 /* The run as a whole: plan, launch, gather, fit, search, reply. */
 #include "base/sized.h"
+#include "dryrun/find_changes.h"
 #include "dryrun/find_largest.h"
 #include "dryrun/gather.h"
 #include "dryrun/history.h"
@@ -87,12 +88,14 @@ static vs_status run_plan(const vs_host *host, const vs_dryrun_plan *plan, const
   if (host == NULL) host = vs_host_default();
   *error = (vs_error){.status = VS_OK, .offset = VS_NO_OFFSET};
   *end = (vs_dryrun_end){.exit_code = 0};
-  const vs_status status = plan->find_largest != NULL
+  const vs_status status = plan->finds_changes ? vs_find_changes_run(host, plan, watch, reply, end, error)
+                           : plan->find_largest != NULL
                                ? vs_find_largest_run(host, plan, watch, reply, end, error)
                            : plan->vary != NULL ? vs_table_run(host, plan, watch, reply, end, error)
                                                 : run_once(host, plan, watch, reply, end, error);
+  const bool is_one = !plan->finds_changes && plan->find_largest == NULL && plan->vary == NULL;
   error->status = status;
-  if (status != VS_OK || plan->find_largest != NULL || plan->vary != NULL) end->answer = end->exit_code;
+  if (status != VS_OK || !is_one) end->answer = end->exit_code;
   if (status != VS_OK && error->text[0] == 0)
     return vs_fail(error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
   return status;

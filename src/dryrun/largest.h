@@ -12,9 +12,9 @@
 #include "dryrun/integers.h"
 
 typedef struct vs_largest_point {
-  uint64_t number; /* of the value */
-  bool fits;
+  uint64_t number;     /* of the value */
   int64_t spare_bytes; /* of a run that fits: what it leaves of the card */
+  bool fits;
   bool
       is_squeezed; /* PyTorch released memory of its cache to fit, so `spare_bytes` says little of what the run needs */
 } vs_largest_point;

@@ -56,7 +56,8 @@ void vs_launch_put_first(vs_text *list, const char *first, const char *variable)
 }
 
 static bool has_history(const surroundings *s) {
-  return s->kind == VS_LAUNCH_SHOWN && !s->setup->plan->has_no_history;
+  const bool is_wanted = s->kind == VS_LAUNCH_SHOWN || s->kind == VS_LAUNCH_RECORDED;
+  return is_wanted && !s->setup->plan->has_no_history;
 }
 
 /* The recorder whose recordings stand for PyTorch's history where a process is killed before it has written that. Without one, or where
@@ -152,6 +153,8 @@ static vs_child_streams streams_for(const surroundings *s) {
   return s->kind == VS_LAUNCH_SHOWN ? streams[s->setup->plan->streams] : VS_CHILD_STREAMS_NONE;
 }
 
+static bool keeps_output(vs_launch_kind kind) { return kind == VS_LAUNCH_KEPT || kind == VS_LAUNCH_RECORDED; }
+
 static vs_status start_one(surroundings *s, uint32_t index, vs_error *error) {
   vs_variable ranks[VS_RANK_VARIABLES];
   char output[VS_FOLDER_PATH + 64];
@@ -165,7 +168,7 @@ static vs_status start_one(surroundings *s, uint32_t index, vs_error *error) {
                                .variables = s->variables,
                                .variable_count = s->count,
                                .streams = streams_for(s),
-                               .output = s->kind == VS_LAUNCH_KEPT ? output : NULL,
+                               .output = keeps_output(s->kind) ? output : NULL,
                                .fixes_addresses = !s->setup->plan->is_random};
   const vs_status status = vs_child_start(&s->launch->children[index], &child, error);
   s->launch->child_count += status == VS_OK;

@@ -29,6 +29,7 @@ typedef enum vs_launch_kind {
   VS_LAUNCH_SHOWN,  /* the program's output is the user's, the history is recorded */
   VS_LAUNCH_SILENT, /* its output is dropped, and only the figures are wanted */
   VS_LAUNCH_KEPT, /* the same, but the output of each process is a file in the folder (vs_launch_output_path) */
+  VS_LAUNCH_RECORDED, /* that, and the history is recorded */
 } vs_launch_kind;
 
 /* Starts the processes of the setup on these cards instead of its own, and waits until they have ended. The caller closes

@@ -89,8 +89,19 @@ void vs_reply_table_values(vs_text *text, const vs_vary *vary, uint32_t run) {
 
 static void put_word(void *ctx, vs_str word) { vs_jsonw_str(ctx, word); }
 
-static void put_settings(vs_jsonw *w, const vs_table_row *row) {
+void vs_reply_table_command(vs_jsonw *w, const vs_vary_run *run) {
   vs_text scratch;
+  put_command(w, run->plan.command);
+  vs_text_init(&scratch, run->host, NULL);
+  vs_jsonw_key(w, VS_STR("alone"));
+  vs_jsonw_array_begin(w);
+  vs_vary_run_alone(run, &scratch, w, put_word);
+  vs_jsonw_array_end(w);
+  if (scratch.status != VS_OK && w->text->status == VS_OK) w->text->status = scratch.status;
+  vs_text_deinit(&scratch);
+}
+
+static void put_settings(vs_jsonw *w, const vs_table_row *row) {
   vs_jsonw_key(w, VS_STR("settings"));
   vs_jsonw_object_begin(w);
   for (uint32_t n = 0; n < row->vary->name_count; n++) {
@@ -98,14 +109,7 @@ static void put_settings(vs_jsonw *w, const vs_table_row *row) {
     put_value(w, vs_vary_value(row->vary, row->number, n));
   }
   vs_jsonw_object_end(w);
-  put_command(w, row->run->plan.command);
-  vs_text_init(&scratch, row->run->host, NULL);
-  vs_jsonw_key(w, VS_STR("alone"));
-  vs_jsonw_array_begin(w);
-  vs_vary_run_alone(row->run, &scratch, w, put_word);
-  vs_jsonw_array_end(w);
-  if (scratch.status != VS_OK && w->text->status == VS_OK) w->text->status = scratch.status;
-  vs_text_deinit(&scratch);
+  vs_reply_table_command(w, row->run);
 }
 
 static void put_known(vs_jsonw *w, const char *key, bool is_known, uint64_t value) {

@@ -27,6 +27,9 @@ void vs_reply_table_run(vs_jsonw *w, const vs_table_row *row);
 /* `why`: not all runs were made, because of that; NULL: all were. */
 void vs_reply_table_end(vs_jsonw *w, bool was_interrupted, vs_str why);
 
+/* The members "command" and "alone" of a run. */
+void vs_reply_table_command(vs_jsonw *w, const vs_vary_run *run);
+
 /* "gpu=L4, batch=8": the values of a run. */
 void vs_reply_table_values(vs_text *text, const vs_vary *vary, uint32_t run);
 

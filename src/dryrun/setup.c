@@ -124,6 +124,30 @@ static vs_status check_step_ranges(const vs_dryrun_plan *plan, vs_error *error) 
   return VS_OK;
 }
 
+/* What makes several runs, and is about all of them: at most one of these, and nothing that is about one run. */
+static vs_status check_several(const vs_dryrun_plan *plan, vs_error *error) {
+  const bool finds_largest = plan->find_largest != NULL;
+  if (plan->vary == NULL && !finds_largest && !plan->finds_changes) return VS_OK;
+  if (plan->vary != NULL && finds_largest)
+    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
+                   "--vary runs all of its values, --find-largest searches: give one of the two");
+  const char *foreign = plan->finds_smallest                        ? "--find-smallest"
+                        : plan->finds_ranks                         ? "--ranks-that-differ"
+                        : plan->history != 0                        ? "--history"
+                        : plan->snapshot != NULL                    ? "--snapshot"
+                        : plan->finds_changes && plan->with != NULL ? "--with"
+                        : plan->finds_changes && plan->vary != NULL ? "--vary"
+                        : plan->finds_changes && finds_largest      ? "--find-largest"
+                                                                    : NULL;
+  if (foreign != NULL)
+    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "%s, %s is about %s: give one of the two",
+                   plan->finds_changes ? "fit searches changes"
+                   : finds_largest     ? "--find-largest makes several runs"
+                                       : "--vary makes a table of runs",
+                   foreign, plan->finds_changes ? "others" : "one run");
+  return VS_OK;
+}
+
 vs_status vs_dryrun_plan_check(const vs_dryrun_plan *plan, vs_error *error) {
   if (plan->command == NULL || plan->command[0] == NULL)
     return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "the program to run is missing");
@@ -131,21 +155,7 @@ vs_status vs_dryrun_plan_check(const vs_dryrun_plan *plan, vs_error *error) {
     return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
                    "--snapshot keeps the history that --no-history forbids");
   VS_TRY(check_step_ranges(plan, error));
-  const bool finds_largest = plan->find_largest != NULL;
-  if (plan->vary == NULL && !finds_largest) return VS_OK;
-  if (plan->vary != NULL && finds_largest)
-    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
-                   "--vary runs all of its values, --find-largest searches: give one of the two");
-  const char *foreign = plan->finds_smallest     ? "--find-smallest"
-                        : plan->finds_ranks      ? "--ranks-that-differ"
-                        : plan->history != 0     ? "--history"
-                        : plan->snapshot != NULL ? "--snapshot"
-                                                 : NULL;
-  if (foreign != NULL)
-    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "%s, %s is about one run: give one of the two",
-                   finds_largest ? "--find-largest makes several runs" : "--vary makes a table of runs",
-                   foreign);
-  return VS_OK;
+  return check_several(plan, error);
 }
 
 bool vs_dryrun_setup_check(const vs_dryrun_setup *setup) {

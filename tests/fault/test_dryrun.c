@@ -79,6 +79,29 @@ static vs_status run_search(const vs_host *host, void *ctx) {
   return status;
 }
 
+/* A search for changes: its answer or none. */
+static vs_status run_changes(const vs_host *host, void *ctx) {
+  const vs_dryrun_plan plan = {.command = (char *[]){"true", NULL}, .libraries = ctx, .finds_changes = true};
+  vs_text reply;
+  vs_dryrun_end end;
+  vs_error error;
+  vs_text_init(&reply, vs_host_default(), NULL);
+  const vs_status status = vs_dryrun_run(host, &plan, NULL, vs_text_writer(&reply), &end, &error);
+  if (status == VS_OK) {
+    vs_json_doc document;
+    expect_ok(vs_json_doc_init(&document, vs_host_default(), vs_text_view(&reply), &error));
+    const vs_json answer = vs_reply_at(vs_json_root(&document), "answer");
+    assert_true(vs_str_equal(vs_reply_str(answer, "end"), VS_STR("no_cuda")));
+    assert_int_equal(end.exit_code, VS_DRYRUN_EXIT_FAILED);
+    vs_json_doc_deinit(&document);
+  } else {
+    assert_int_equal(error.status, status);
+    assert_int_equal(reply.bytes.count, 0);
+  }
+  vs_text_deinit(&reply);
+  return status;
+}
+
 static char *begin(void) {
   char *libraries = getenv("VRAMSCOPE_BUILD"), options[512];
   const char *given = getenv("ASAN_OPTIONS"); /* its library is not the first in a program that gets ours */
@@ -103,8 +126,13 @@ static void test_search(void **state) {
   assert_true(fault_prove(run_search, begin()) > 10);
 }
 
+static void test_changes(void **state) {
+  (void)state;
+  assert_true(fault_prove(run_changes, begin()) > 10);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_dryrun), cmocka_unit_test(test_table),
-                                     cmocka_unit_test(test_search)};
+                                     cmocka_unit_test(test_search), cmocka_unit_test(test_changes)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

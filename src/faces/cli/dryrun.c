@@ -153,6 +153,13 @@ static void put_finding(const view *v, vs_text *line, const vs_dryrun_progress *
   if (progress->known.size != 0) vs_text_format(line, " (%S)", progress->known);
 }
 
+static void put_fitting(const view *v, vs_text *line, const vs_dryrun_progress *progress) {
+  (void)v;
+  vs_text_format(line, "finding changes, run %u of at most %u: %S", progress->run, progress->runs,
+                 progress->values);
+  if (progress->known.size != 0) vs_text_format(line, " (least so far: %S)", progress->known);
+}
+
 static void draw(view *v, const vs_dryrun_progress *progress,
                  void (*put)(const view *v, vs_text *line, const vs_dryrun_progress *progress)) {
   vs_text line;
@@ -173,6 +180,7 @@ static void show(void *ctx, const vs_dryrun_progress *progress) {
     case VS_DRYRUN_RANKS: draw(v, progress, put_rank); break;
     case VS_DRYRUN_VARYING: draw(v, progress, put_varying); break;
     case VS_DRYRUN_FINDING: draw(v, progress, put_finding); break;
+    case VS_DRYRUN_FITTING: draw(v, progress, put_fitting); break;
     case VS_DRYRUN_READING:
       if (progress->read_bytes == 0)
         vs_progress_begin(&v->reading, !vs_cli_has(v->cli, VS_OPTION_QUIET), VS_STR("the history"));

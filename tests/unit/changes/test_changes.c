@@ -30,6 +30,28 @@ static void test_fallbacks_are_allowed(void **state) {
       assert_true(all[i].fallback >= all[i].least && all[i].fallback <= UINT32_MAX);
 }
 
+/* Every attempt is a valid list of one change, and the cheaper ones come first. */
+static void test_attempts(void **state) {
+  (void)state;
+  for (size_t i = 0; i < VS_ATTEMPTS; i++) {
+    const vs_attempt *one = vs_attempt_of(i);
+    char text[256];
+    vs_changes changes = {.count = 0};
+    vs_error error = {.text = ""};
+    vs_format(text, sizeof text,
+              "{\"schema\": 1, \"allows_numerics\": true, \"changes\": [{\"name\": \"%s\"%s%s}]}",
+              vs_change_row_of(one->change)->name, one->parameters[0] == 0 ? "" : ", ", one->parameters);
+    if (vs_changes_read(&changes, vs_host_default(), vs_str_from(text), &error) != VS_OK)
+      fail_msg("%s: %s", text, error.text);
+    vs_changes_deinit(&changes);
+    if (i > 0) assert_true(vs_attempt_of(i - 1)->price <= one->price);
+  }
+  assert_true(vs_changes_exclude(VS_CHANGE_fused, VS_CHANGE_foreach_off));
+  assert_true(vs_changes_exclude(VS_CHANGE_adam_8bit, VS_CHANGE_fused));
+  assert_true(vs_changes_exclude(VS_CHANGE_checkpoint, VS_CHANGE_checkpoint));
+  assert_false(vs_changes_exclude(VS_CHANGE_adam_8bit, VS_CHANGE_checkpoint));
+}
+
 /* ---- reading */
 
 static void expect_put(const char *text, const char *wanted) {
@@ -108,7 +130,7 @@ static void test_what_is_refused(void **state) {
       {LIST("{\"name\": \"smaller\"}"), "there is no change \"smaller\""},
       {LIST("{\"name\": \"fused\"}, {\"name\": \"fused\"}"), "fused is there twice"},
       {LIST("{\"name\": \"fused\"}, {\"name\": \"foreach_off\"}"),
-       "foreach_off and fused are about the same optimizer"},
+       "fused and foreach_off are about the same optimizer"},
       {LIST("{\"name\": \"fused\", \"first\": 2}"), "fused has no \"first\""},
       {LIST("{\"name\": \"checkpoint\", \"first\": 0}"), "\"first\" has to be an integer, at least 1"},
       {LIST("{\"name\": \"checkpoint\", \"first\": -1}"), "\"first\" has to be an integer"},
@@ -139,6 +161,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_row_is_complete),
       cmocka_unit_test(test_fallbacks_are_allowed),
+      cmocka_unit_test(test_attempts),
       cmocka_unit_test(test_what_is_left_out_is_written),
       cmocka_unit_test(test_titles),
       cmocka_unit_test(test_what_is_refused),

@@ -145,6 +145,47 @@ static void test_what_cannot_be_read_is_unknown(void **state) {
   free(text);
 }
 
+static void test_figures(void **state) {
+  (void)state;
+  static vs_changed changed;
+  vs_changed_sum sum;
+  read_given(&changed, "{\"schema\": 1, \"changes\": [{\"name\": \"fused\"}, {\"name\": \"checkpoint\"}, "
+                       "{\"name\": \"save_on_cpu\"}]}");
+  expect_ok(vs_changed_add_up(&changed, vs_host_default(), &sum)); /* no process wrote a line */
+  assert_true(sum.is_known && sum.applied == 0 && sum.blocks == 0 && sum.copied_bytes == 0);
+  put_file("changes.jsonl",
+           "{\"pid\": 7, \"change\": 0, \"applied\": false, \"text\": \"it has it\"}\n"
+           "{\"pid\": 7, \"change\": 1, \"applied\": true, \"text\": \"4 of 4\"}\n"
+           "{\"pid\": 7, \"change\": 1, \"blocks\": 4}\n{\"pid\": 7, \"change\": 1, \"blocks\": 2}\n"
+           "{\"pid\": 8, \"change\": 1, \"blocks\": 6}\n"
+           "{\"pid\": 7, \"change\": 2, \"applied\": true, \"text\": \"all\"}\n"
+           "{\"pid\": 7, \"change\": 2, \"copied_bytes\": 100}\n{\"pid\": 8, \"change\": 2, "
+           "\"copied_bytes\": 20}\n");
+  expect_ok(vs_changed_add_up(&changed, vs_host_default(), &sum));
+  assert_int_equal(sum.applied, 6);
+  assert_int_equal(sum.blocks, 6);
+  assert_int_equal(sum.copied_bytes, 120);
+  assert_true(sum.is_known);
+  assert_int_equal(remove(path_of("changes.jsonl")), 0);
+  assert_int_equal(mkdir(path_of("changes.jsonl"), 0700), 0); /* which cannot be read */
+  expect_ok(vs_changed_add_up(&changed, vs_host_default(), &sum));
+  assert_true(!sum.is_known && sum.applied == 0);
+}
+
+/* The text of a list can stand for its file. */
+static void test_a_text_instead_of_a_file(void **state) {
+  (void)state;
+  static vs_changed changed;
+  vs_error error;
+  expect_ok(vs_changed_read(&changed, vs_host_default(),
+                            "{\"schema\": 1, \"changes\": [{\"name\": \"fused\"}]}", &error));
+  assert_string_equal(changed.text,
+                      "{\"schema\":1,\"allows_numerics\":false,\"changes\":[{\"name\":\"fused\"}]}");
+  expect_status(vs_changed_read(&changed, vs_host_default(), "{\"schema\": 2, \"changes\": []}", &error),
+                VS_BAD_ARGUMENT);
+  assert_non_null(strstr(error.text, "--with: \"schema\" has to be 1"));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_processes_get_the_whole_list, begin, end),
@@ -153,6 +194,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_lines_of_processes_are_counted, begin, end),
       cmocka_unit_test_setup_teardown(test_damaged_lines_are_ignored, begin, end),
       cmocka_unit_test_setup_teardown(test_what_cannot_be_read_is_unknown, begin, end),
+      cmocka_unit_test_setup_teardown(test_figures, begin, end),
+      cmocka_unit_test(test_a_text_instead_of_a_file),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,8 +89,8 @@ static found search(const vs_integers *values, int64_t card,
     for (size_t i = 0; i < f.runs; i++)
       assert_true(f.points[i].number != f.step.number); /* none runs twice */
     const int64_t needed = need(ctx, f.step.number);
-    f.points[f.runs++] =
-        (vs_largest_point){f.step.number, needed <= card, needed <= card ? card - needed : 0, false};
+    f.points[f.runs++] = (vs_largest_point){
+        .number = f.step.number, .fits = needed <= card, .spare_bytes = needed <= card ? card - needed : 0};
   }
 }
 
@@ -218,11 +218,11 @@ static void test_an_order(void **state) {
 static void test_contradictions(void **state) {
   (void)state;
   const vs_integers values = {.first = 1, .step = 1, .count = 10};
-  vs_largest_point points[] = {{0, true, 90, false},
-                               {4, true, 50, false},
-                               {5, true, 57, false},
-                               {6, true, 60, false},
-                               {7, false, 0, false}};
+  vs_largest_point points[] = {{0, 90, true, false},
+                               {4, 50, true, false},
+                               {5, 57, true, false},
+                               {6, 60, true, false},
+                               {7, 0, false, false}};
   vs_largest_contradiction c;
   assert_true(vs_largest_fall(&(vs_largest){&values, points, 5}, &c));
   assert_int_equal(c.smaller, 4);
