@@ -19,7 +19,7 @@ NO_PROCESS = "2147483647"  # the number of none
 NOT_FOUND = 2
 NO_ANSWER = 6  # of a dry run, because the program of these tests does not use the GPU
 TABLES = ("vary", "compare")  # which say what became of each run
-COMMANDS = ("report", "stats", "tree", "blocks", "events", "oom", "whatif", "diff", "view", "export", "query", "compact", "dryrun", "run", "attach", "detach", "where", "check",
+COMMANDS = ("report", "stats", "tree", "blocks", "events", "oom", "whatif", "diff", "view", "export", "query", "compact", "dryrun", "fit", "run", "attach", "detach", "where", "check",
             "demo", "smi", "top", "settings", "doctor", "help")
 
 FAKE = os.environ.get("VRAMSCOPE_FAKE", "")
@@ -100,7 +100,7 @@ def test_every_listed_option_is_accepted(build, vramscope, call, folder, recordi
     samples = {"N": "3", "N|N,N": "3", "GPU,GPU": "L4,T4", "N|host": "0", "FILE": "out.txt", "TEXT": "forward", "GPU": "L4", "SIZE": "500MiB", "SIZE|TIME": "5min", "SETTINGS": "expandable_segments:True", "SETTINGS...": "expandable_segments:True", "GPU...": "24GiB",
                "FILTER...": "forward", "FILTER=FACTOR...": "forward=0.5", "FUNCTION...": "forward",
                "FIELDS": "gpu_name", "LIST": "0", "FORMAT": "csv", "[N]": "3", "SECONDS": "0.5", "MOMENT[,MOMENT]": "peak,end", "NAME=FIRST..LAST": "batch=1..2", "PERCENT%|SIZE": "2%"}
-    operands = {"export": ["snapshot.pickle", "json"], "help": [], "dryrun": ["--", "true"], "run": ["--", "true"], "demo": [], "smi": [], "top": [],
+    operands = {"export": ["snapshot.pickle", "json"], "help": [], "dryrun": ["--", "true"], "fit": ["--", "true"], "run": ["--", "true"], "demo": [], "smi": [], "top": [],
                 "compact": ["recording.vram"], "diff": ["snapshot.pickle"] * 2, "query": ["snapshot.pickle", "report"], "settings": ["expandable_segments:True"], "attach": [NO_PROCESS], "detach": [NO_PROCESS]}.get(command, ["snapshot.pickle"])
     short = ["--steps", "2"]
     shutil.copy(recording, folder / "recording.vram")
@@ -126,7 +126,7 @@ def test_every_listed_option_is_accepted(build, vramscope, call, folder, recordi
             if command in ("attach", "detach"):
                 assert done.code == NOT_FOUND and "there is no process" in done.err, (option, done.err)
                 continue
-            assert done.code == (3 if lacking else NO_ANSWER if command == "dryrun" and name not in TABLES else 0), (option, done.err)
+            assert done.code == (3 if lacking else NO_ANSWER if command in ("dryrun", "fit") and name not in TABLES else 0), (option, done.err)
 
 
 @pytest.mark.parametrize("command", ("tree", "blocks", "events", "export"))
@@ -151,7 +151,7 @@ def test_every_example_runs(build, vramscope, call, folder, recording, command):
         words = {"8000": str(free_port()), "12345": NO_PROCESS}
         done = call(*(words.get(word, word) for word in shlex.split(example)[1:]))
         lacking = "sqlite" in example and build["sqlite"] is None or "--html" in example and not build["page_reads_files"]
-        code = 3 if lacking else NO_ANSWER if example.startswith("vramscope dryrun") and not any(f"--{name} " in example for name in TABLES) else CANNOT_BE_JUDGED if example.startswith("vramscope check") and "--" in example.split() else NOT_FOUND if "12345" in example else 0
+        code = 3 if lacking else NO_ANSWER if example.startswith(("vramscope dryrun", "vramscope fit")) and not any(f"--{name} " in example for name in TABLES) else CANNOT_BE_JUDGED if example.startswith("vramscope check") and "--" in example.split() else NOT_FOUND if "12345" in example else 0
         assert done.code == code, (example, done.err)
 
 

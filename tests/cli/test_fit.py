@@ -1,0 +1,219 @@
+"""vramscope fit: which changes it finds. A program that only pretends to use CUDA (dry_runs.py) does as if changes were applied to it, so the memory of each
+set is known here; real programs are in tests/sim/test_fit.py, the search itself in tests/unit/dryrun/test_cheapest.c."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+from dry_runs import FAKE
+
+import conftest as make
+
+GiB, MiB = 1 << 30, 1 << 20
+BLOCKS = 12
+PROGRAM = """
+import json, os, sys
+GiB = 1 << 30
+changes = json.loads(os.environ.get("VRAMSCOPE_CHANGES", '{"changes": []}'))["changes"]
+refused, fatal = os.environ.get("REFUSED", "").split(), os.environ.get("FATAL", "").split()
+batch = int(sys.argv[sys.argv.index("--batch") + 1]) if "--batch" in sys.argv else 8
+applied = {}
+
+def tell(number, **members):
+    with open(os.environ["VRAMSCOPE_CHANGES_LIST"], "a") as file:
+        file.write(json.dumps({"pid": os.getpid(), "change": number, **members}) + "\\n")
+
+for number, change in enumerate(changes):
+    name = change["name"]
+    if name in fatal:
+        sys.exit("it cannot be done")
+    if name in refused:
+        tell(number, applied=False, text="it is not there")
+        continue
+    applied[name] = change
+    tell(number, applied=True, text="to it")
+    if name == "checkpoint":
+        chosen = min(len(range(0, 12, change["every"])), change["first"])
+        tell(number, blocks=chosen)
+        change["share"] = chosen / 12
+activations = batch * 1.5 * (1 - 0.75 * applied.get("checkpoint", {}).get("share", 0)) * (0.25 if "save_on_cpu" in applied else 1)
+state = 4 if "adam_8bit" in applied else 8
+allocated = int((4 + state + activations) * GiB)
+reserved = allocated + (0 if "allocator" in applied else 2 * GiB)
+if os.environ.get("UNREADABLE") in applied:
+    os.remove(os.environ["VRAMSCOPE_CHANGES_LIST"])
+    os.mkdir(os.environ["VRAMSCOPE_CHANGES_LIST"])
+device = {"device": 0, "card": 0, "peak_allocated_bytes": allocated, "peak_requested_bytes": allocated, "peak_reserved_bytes": reserved,
+          "num_ooms": 0, "num_alloc_retries": 0}
+stats = {"schema": 1, "complete": True, "visible": [{"device": 0, "card": 0}], "devices": [device], "steps": 2, "torch": "9.9.0"}
+if os.environ.get("WAIT"):
+    import time
+    time.sleep(60)
+os.execv(os.environ["FAKE"], [os.environ["FAKE"], "context", "0", "take", "0", str(reserved), "need", "0", "file", "stats.%p.json", json.dumps(stats)])
+"""
+
+
+@pytest.fixture
+def program(folder):
+    (folder / "train.py").write_text(PROGRAM)
+    return ["python3", "train.py"]
+
+
+@pytest.fixture
+def fit(vramscope, program):
+    def run(gpu, *options, code=0, words=(), **more):
+        done = vramscope("fit", "--json", "--gpu", gpu, "--context", "0MiB", *options, "--", *program, *words, env={"FAKE": FAKE, **more})
+        assert done.code == code, done.err
+        return json.loads(done.out)
+
+    return run
+
+
+def names(changes):
+    return [change["name"] for change in changes["changes"]]
+
+
+def needed(reply, key, at):
+    return reply["runs"][at[key]]["needed_bytes"]
+
+
+def test_the_cheapest_set(fit, folder):
+    """26 GiB are needed, 18 of them fit. Checkpointing saves 9 at most, so it is enough alone, and in part."""
+    reply = fit("18GiB", "-o", "found.json")
+    answer = reply["answer"]
+    assert (reply["method"], reply["capacity_bytes"], answer["end"]) == ("fit", 18 * GiB, "found")
+    (change,) = answer["changes"]["changes"]
+    assert change == {"name": "checkpoint", "first": 11}  # 26 - 0.75 * 11 = 17.75; with 10 blocks 18.5
+    assert json.loads((folder / "found.json").read_text()) == answer["changes"]
+    proof = reply["runs"][answer["proof"]]
+    assert (proof["roomy"], proof["verdict"], proof["needed_bytes"]) == (False, "fits", int(17.75 * GiB))
+    assert reply["runs"][0]["needed_bytes"] == 26 * GiB and reply["runs"][0]["roomy"]
+    alone = {reply["runs"][at]["title"]: reply["runs"][at]["needed_bytes"] for at in answer["alone"]}
+    assert alone["allocator (expandable_segments:True)"] == 24 * GiB
+    assert alone["checkpoint"] == 17 * GiB and alone["checkpoint (every 2)"] == int(21.5 * GiB)
+    assert len(reply["runs"]) <= 24
+
+
+def test_a_pair(fit):
+    """16 GiB: the allocator's settings and checkpointed blocks together."""
+    answer = fit("16GiB")["answer"]
+    assert names(answer["changes"]) == ["allocator", "checkpoint"]
+    assert [step["name"] for step in answer["steps"]] == ["allocator", "checkpoint"]
+    assert all(step["run"] is not None for step in answer["steps"])
+
+
+def test_each_run_can_be_made_alone(fit, vramscope):
+    reply = fit("18GiB")
+    for at in (0, reply["answer"]["alone"][-1], reply["answer"]["proof"]):
+        run = reply["runs"][at]
+        done = vramscope(*run["alone"][1:2], "--json", *run["alone"][2:], env={"FAKE": FAKE})
+        assert json.loads(done.out)["devices"][0]["driver_peak_bytes"] == run["needed_bytes"], done.err
+
+
+def test_the_file_is_applied_by_dryrun(fit, vramscope, program):
+    fit("18GiB", "-o", "found.json")
+    run = ["dryrun", "--gpu", "18GiB", "--context", "0MiB"]
+    assert vramscope(*run, "--", *program, env={"FAKE": FAKE}).code == 1
+    done = vramscope(*run, "--with", "found.json", "--", *program, env={"FAKE": FAKE})
+    assert done.code == 0 and "Changed        checkpoint (first 11): to it" in done.out
+
+
+def test_a_program_that_fits(fit, folder):
+    reply = fit("26GiB", "-o", "found.json")
+    assert (reply["answer"]["end"], len(reply["runs"]), reply["answer"]["changes"]) == ("fits", 2, None)
+    assert not (folder / "found.json").exists()
+
+
+def test_nothing_is_enough(fit, folder):
+    reply = fit("9GiB", "-o", "found.json", code=1)
+    assert (reply["answer"]["end"], reply["answer"]["changes"]) == ("none", None)
+    assert set(names(reply["answer"]["least"])) >= {"allocator", "save_on_cpu"}
+    assert len(reply["runs"]) <= 24 and not (folder / "found.json").exists()
+
+
+def test_numerics_are_asked_for(fit):
+    assert fit("12GiB", code=1)["answer"]["end"] == "none"
+    answer = fit("12GiB", "--allow-numerics")["answer"]
+    assert answer["changes"]["allows_numerics"] is True and "adam_8bit" in names(answer["changes"])
+
+
+def test_a_change_that_does_not_apply(fit):
+    reply = fit("18GiB", REFUSED="checkpoint bucket_view set_to_none fused foreach_off")
+    assert "checkpoint" not in names(reply["answer"]["changes"])
+    tried = [change for run in reply["runs"] for change in run["reply"]["changes"] if change["name"] == "checkpoint"]
+    assert len(tried) == 2 and tried[0]["outcomes"][0]["text"] == "it is not there"  # both kinds of it, each once
+
+
+def test_a_change_with_which_the_program_fails(fit):
+    reply = fit("18GiB", FATAL="checkpoint")
+    assert "checkpoint" not in names(reply["answer"]["changes"])
+    failed = [run for run in reply["runs"] if run["verdict"] != "fits"]
+    assert failed and all(run["output"] == "it cannot be done" for run in failed)
+
+
+def test_what_is_unknown_is_no_proof(fit, folder):
+    """Where it cannot be read what became of the changes, nothing is known of their set."""
+    reply = fit("18GiB", UNREADABLE="checkpoint")
+    assert "checkpoint" not in names(reply["answer"]["changes"])
+    unknown = [run for run in reply["runs"] if any(change["applied"] is None for change in run["reply"]["changes"])]
+    assert unknown and not {reply["runs"].index(run) for run in unknown} & {*reply["answer"]["alone"], reply["answer"]["proof"]}
+
+
+def test_few_runs(fit):
+    reply = fit("16GiB", "--runs", "4", code=1)
+    assert len(reply["runs"]) <= 4 and reply["answer"]["is_cut"]
+
+
+def test_a_parameter(fit):
+    """With a batch of N 14 + 1.5 N GiB are needed."""
+    reply = fit("18GiB", "--batch", "batch=1..64", words=["--batch", "8"])
+    parameter = reply["answer"]["parameter"]
+    assert (parameter["name"], parameter["largest"], parameter["changes"]) == ("batch", 2, None)
+    assert needed(reply, "run", parameter) == 17 * GiB
+    none = fit("12800MiB", "--batch", "batch=1..64", code=1)["answer"]["parameter"]  # 12.75 at least with a batch of 8
+    assert none["largest"] == 5 and "save_on_cpu" in names(none["changes"])
+
+
+def test_other_failures(vramscope, folder):
+    for script, said in (("exit 3", "failed (exit status 3), not because of memory"), ("exit 0", "did not use the GPU")):
+        (folder / "other.sh").write_text(f"#!/bin/sh\n{script}\n")
+        done = vramscope("fit", "--gpu", "18GiB", "-o", "found.json", "--", "sh", "other.sh")
+        assert done.code == 6 and said in done.out and not (folder / "found.json").exists()
+    done = vramscope("fit", "--", "no-such-program")
+    assert done.code == 127 and "no-such-program" in done.err
+
+
+def test_without_pytorch(vramscope):
+    done = vramscope("fit", "--gpu", "8GiB", "--", FAKE, "context", "0", "take", "0", str(12 * GiB), "need", "0")
+    assert done.code == 1 and "does not use PyTorch's allocator" in " ".join(done.out.split())
+
+
+def test_wrong_options(vramscope):
+    for options, said in ((["--gpu", "L4,T4"], "alike"), (["--runs", "65"], "--runs takes 1 to 64"), (["--batch", "batch=x"], "--batch")):
+        done = vramscope("fit", *options, "--", "true")
+        assert done.code == 2 and said in done.err, done.err
+
+
+def test_the_text(vramscope, program):
+    done = vramscope("fit", "--gpu", "16GiB", "--context", "0MiB", "-o", "found.json", "--", *program, env={"FAKE": FAKE, "REFUSED": "bucket_view"})
+    said = " ".join(done.out.split())
+    assert done.code == 0
+    assert said.startswith("The program needs 26.00 GiB; a GPU with 16.00 GiB (simulated): 10.00 GiB too much")
+    assert "fits with" in said and "1 allocator (expandable_segments:True) 26.00 GiB -> 24.00 GiB 2 checkpoint to it 24.00 GiB -> " in said
+    assert "vramscope run --with found.json -- python3 train.py" in said and 'vramscope.apply("found.json")' in said
+
+
+def test_interrupted(folder, program):
+    argv = [make.BINARY, "fit", "--json", "--gpu", "18GiB", "-o", "found.json", "--", *program]
+    env = make.environment(FAKE=FAKE, WAIT="1", TMPDIR=str(folder))
+    child = subprocess.Popen(argv, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not any(name.startswith("vramscope") for name in os.listdir(folder)):
+        time.sleep(0.05)
+    time.sleep(0.3)
+    child.send_signal(signal.SIGINT)
+    out, _ = child.communicate(timeout=60)
+    assert child.returncode == 130 and json.loads(out)["answer"]["end"] == "interrupted"
+    assert sorted(os.listdir(folder)) == ["snapshot.pickle", "train.py"] or "found.json" not in os.listdir(folder)
