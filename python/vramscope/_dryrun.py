@@ -182,7 +182,7 @@ def dryrun(
     """
     options = {"gpu": gpu, "conf": conf, "ranks": ranks, "world": world, "rank": rank, "events": events, "context": context,
                "history": history or None, "until": until, "snapshot": None if snapshot is None else os.fspath(snapshot)}
-    arguments = _options(options, values)
+    arguments = options_of(options, values)
     arguments += ["--no-history"] if history == 0 else []
     arguments += ["--find-smallest"] if find_smallest else []
     if ranks_that_differ is not False:
@@ -223,7 +223,7 @@ def dryrun_table(
     """
     options = {"gpu": gpu, "conf": conf, "ranks": ranks, "world": world, "rank": rank, "events": events, "context": context,
                "until": until}
-    arguments = _options(options, values)
+    arguments = options_of(options, values)
     arguments += ["--random"] if random else []
     for name, choices in vary.items():
         arguments += ["--vary", f"{name}={','.join(_choice(name, choice) for choice in choices)}"]
@@ -260,13 +260,17 @@ def dryrun_largest(
     """
     options = {"gpu": gpu, "conf": conf, "ranks": ranks, "world": world, "rank": rank, "events": events, "context": context,
                "until": until}
-    arguments = _options(options, values)
+    arguments = options_of(options, values)
     arguments += ["--random"] if random else []
+    axis = integers_of(name, choices)
+    return DryRunLargest(_run(program, [*arguments, "--find-largest", axis], cwd, env, timeout)[0])
+
+
+def integers_of(name: str, choices: Iterable[int]) -> str:
+    """Values of a name for the command line: "batch=1..64:1"."""
     if isinstance(choices, range) and choices and choices.step > 0:
-        given = f"{choices[0]}..{choices[-1]}:{choices.step}"
-    else:
-        given = ",".join(str(choice) for choice in choices)
-    return DryRunLargest(_run(program, [*arguments, "--find-largest", f"{name}={given}"], cwd, env, timeout)[0])
+        return f"{name}={choices[0]}..{choices[-1]}:{choices.step}"
+    return f"{name}={','.join(str(choice) for choice in choices)}"
 
 
 def _choice(name: str, choice: object) -> str:
@@ -277,7 +281,8 @@ def _choice(name: str, choice: object) -> str:
     return "+".join("" if part is None else re.sub(r"[\\,+]", r"\\\g<0>", str(part)) for part in parts)
 
 
-def _options(options: Mapping[str, object], values: str | Sequence[str] | None) -> list[str]:
+def options_of(options: Mapping[str, object], values: str | Sequence[str] | None) -> list[str]:
+    """As words of a command line."""
     arguments = [part for name, value in options.items() if value is not None for part in ("--" + name, str(value))]
     for value in [values] if isinstance(values, str) else values or []:
         arguments += ["--values", value]
@@ -294,21 +299,31 @@ def _run(
     """The reply of the command with these options, and what the program printed."""
     with tempfile.TemporaryDirectory(prefix="vramscope-") as folder:
         answer = Path(folder) / "answer.json"
-        if callable(program):
-            program, env = _called(program, Path(folder), env)
-        elif isinstance(program, str) and re.fullmatch(r"[\w.]+:[\w.]+", program):
-            program, env = [sys.executable, "-m", "vramscope._call", program], _with_path(env)
-        elif isinstance(program, str):
-            program = shlex.split(program)
-        command = [str(binary()), "dryrun", "--quiet", "--json", "--output", str(answer), *arguments, "--",
-                   *(os.fspath(word) for word in program)]
+        words, env = command_of(program, Path(folder), env)
+        command = [str(binary()), "dryrun", "--quiet", "--json", "--output", str(answer), *arguments, "--", *words]
         done = subprocess.run(command, cwd=cwd, env=env, timeout=timeout, check=False, text=True, errors="replace",
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if not answer.exists() or not answer.stat().st_size:
-            sentence = done.stdout.strip() or f"vramscope dryrun ended with exit code {done.returncode}"
-            raise FileNotFoundError(sentence) if done.returncode == 127 else ValueError(sentence)
+            raise failure_of("dryrun", done.stdout, done.returncode)
         data = json.loads(answer.read_bytes())
     return data, done.stdout
+
+
+def failure_of(command: str, said: str, code: int) -> Exception:
+    """Of a command without a reply: its sentence, as the exception that `dryrun` raises."""
+    sentence = said.strip() or f"vramscope {command} ended with exit code {code}"
+    return FileNotFoundError(sentence) if code == 127 else ValueError(sentence)
+
+
+def command_of(
+    program: str | Sequence[str | os.PathLike[str]] | Callable[[], Any], folder: Path, env: Mapping[str, str] | None
+) -> tuple[list[str], Mapping[str, str] | None]:
+    """The words that run the program of `dryrun`, and the environment for that. `folder` has what it needs for a function."""
+    if callable(program):
+        return _called(program, folder, env)
+    if isinstance(program, str) and re.fullmatch(r"[\w.]+:[\w.]+", program):
+        return [sys.executable, "-m", "vramscope._call", program], _with_path(env)
+    return [os.fspath(word) for word in (shlex.split(program) if isinstance(program, str) else program)], env
 
 
 def _called(function: Callable[[], Any], folder: Path, env: Mapping[str, str] | None) -> tuple[list[str], dict[str, str]]:
