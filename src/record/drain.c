@@ -162,24 +162,32 @@ static void note_losses(vs_recorder *r) {
   }
 }
 
-static void drain(vs_recorder *r, uint64_t patience) {
+/* Takes at most `most` messages. False: there are more. */
+static bool take_some(vs_recorder *r, uint64_t patience, size_t most) {
   do {
     for (vs_ring *ring = find_next(r); ring != NULL; ring = find_next(r)) {
       do {
+        if (most-- == 0) return false;
         take(r, ring);
         r->next++;
         r->stuck_since = 0;
       } while (vs_ring_peek(ring) != NULL && vs_ring_peek(ring)->sequence == r->next);
     }
   } while (give_up(r, patience));
+  return true;
+}
+
+static bool drain(vs_recorder *r, uint64_t patience, size_t most) {
+  const bool is_empty = take_some(r, patience, most);
   note_losses(r);
   free_rings(r);
   atomic_store_explicit(&r->events, r->taken, memory_order_relaxed);
   atomic_store_explicit(&r->bytes, vs_tracew_bytes(r->encoder.file), memory_order_relaxed);
+  return is_empty;
 }
 
 /* All threads have stopped recording: a message that is missing now will never come. */
-void vs_recorder_drain(vs_recorder *r) { drain(r, 0); }
+void vs_recorder_drain(vs_recorder *r) { (void)drain(r, 0, SIZE_MAX); }
 
 /* Whether a quarter of what the file keeps was written since the last checkpoint. */
 static bool is_checkpoint_due(const vs_recorder *r) {
@@ -212,7 +220,7 @@ void vs_recorder_take_own(vs_recorder *r) {
   VS_ASSERT(vs_recorder_writes(r) && message != NULL);
   const vs_message_type type = (vs_message_type)message->type;
   if (type == VS_MESSAGE_STATE_BEGIN) {
-    drain(r, PATIENCE_NS);
+    (void)drain(r, PATIENCE_NS, SIZE_MAX);
     r->state_began = vs_clock_ns();
   }
   take(r, r->own);
@@ -235,13 +243,17 @@ static uint64_t recover(vs_recorder *r, uint64_t pause) {
   return r->options.checkpoint(r->options.checkpoint_ctx, r) ? pause : vs_min_u64(pause, SOON);
 }
 
+/* A program that records faster than can be written never lets the rings become empty, so what else there is to do comes after so many
+ * messages. */
 void vs_recorder_write(void *recorder) {
+  enum { BATCH = 4096 };
   vs_recorder *r = recorder;
   const uint64_t pause = (uint64_t)r->options.flush_ms * 1000000;
   writing = r;
   while (!atomic_load_explicit(&r->is_stopping, memory_order_acquire)) {
-    drain(r, PATIENCE_NS);
+    const bool is_empty = drain(r, PATIENCE_NS, BATCH);
     keep_readable(r);
-    vs_wakeup_wait(&r->wakeup, recover(r, pause));
+    const uint64_t rest = recover(r, pause);
+    if (is_empty) vs_wakeup_wait(&r->wakeup, rest);
   }
 }

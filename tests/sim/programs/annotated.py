@@ -91,8 +91,6 @@ def storm(count):
         kept.append(torch.empty(1000 + i % 977, device="cuda"))
         if len(kept) > 60:
             del kept[::2]
-        if i % 10000 == 0:
-            time.sleep(0.02)  # a file that keeps the newest part gets its checkpoints while nothing happens
 
 
 def recorder(words):
