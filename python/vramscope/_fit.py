@@ -1,4 +1,4 @@
-"""`vramscope fit` from Python: the smallest change with which a program fits. As in _dryrun.py, the command runs as a child
+"""`vramscope fit` from Python: the cheapest changes with which a program fits. As in _dryrun.py, the command runs as a child
 process."""
 
 from __future__ import annotations
