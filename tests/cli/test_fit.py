@@ -3,8 +3,10 @@ set is known here; real programs are in tests/sim/test_fit.py, the search itself
 
 import json
 import os
+import random
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -59,7 +61,7 @@ os.execv(os.environ["FAKE"], [os.environ["FAKE"], "context", "0", "take", "0", s
 @pytest.fixture
 def program(folder):
     (folder / "train.py").write_text(PROGRAM)
-    return ["python3", "train.py"]
+    return [sys.executable, "train.py"]
 
 
 @pytest.fixture
@@ -203,17 +205,55 @@ def test_the_text(vramscope, program):
     assert done.code == 0
     assert said.startswith("The program needs 26.00 GiB; a GPU with 16.00 GiB (simulated): 10.00 GiB too much")
     assert "fits with" in said and "1 allocator (expandable_segments:True) 26.00 GiB -> 24.00 GiB 2 checkpoint to it 24.00 GiB -> " in said
-    assert "vramscope run --with found.json -- python3 train.py" in said and 'vramscope.apply("found.json")' in said
+    assert f"vramscope run --with found.json -- {sys.executable} train.py" in said and 'vramscope.apply("found.json")' in said
+
+
+def begin(folder, program, **more):
+    argv = [make.BINARY, "fit", "--json", "--gpu", "18GiB", "--context", "0MiB", "-o", "found.json", "--", *program]
+    env = make.environment(FAKE=FAKE, TMPDIR=str(folder), **more)
+    return subprocess.Popen(argv, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def test_interrupted(folder, program):
-    argv = [make.BINARY, "fit", "--json", "--gpu", "18GiB", "-o", "found.json", "--", *program]
-    env = make.environment(FAKE=FAKE, WAIT="1", TMPDIR=str(folder))
-    child = subprocess.Popen(argv, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    child = begin(folder, program, WAIT="1")
     while not any(name.startswith("vramscope") for name in os.listdir(folder)):
         time.sleep(0.05)
     time.sleep(0.3)
     child.send_signal(signal.SIGINT)
     out, _ = child.communicate(timeout=60)
     assert child.returncode == 130 and json.loads(out)["answer"]["end"] == "interrupted"
-    assert sorted(os.listdir(folder)) == ["snapshot.pickle", "train.py"] or "found.json" not in os.listdir(folder)
+    assert sorted(os.listdir(folder)) == ["snapshot.pickle", "train.py"]
+
+
+def left(mark):
+    """The processes with that text in their environment."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                found += [pid] if mark.encode() in file.read() else []
+        except OSError:
+            continue  # it ended, or is another user's
+    return found
+
+
+def test_killed(folder, program):
+    """At any instant: no process runs on, and found.json is whole or not there."""
+    began = time.monotonic()
+    child = begin(folder, program)
+    child.communicate(timeout=120)
+    whole, took = (folder / "found.json").read_text(), time.monotonic() - began
+    seed = random.randrange(1 << 32)
+    instants = random.Random(seed)
+    for number in range(6):
+        (folder / "found.json").unlink(missing_ok=True)
+        mark = f"MARK=fit-{os.getpid()}-{number}-{seed}"
+        child = begin(folder, program, MARK=mark.removeprefix("MARK="), WAIT="1" if number == 0 else "")
+        time.sleep(instants.uniform(0, took))
+        child.kill()
+        child.communicate(timeout=60)
+        end = time.monotonic() + 30
+        while left(mark) and time.monotonic() < end:
+            time.sleep(0.05)
+        assert not left(mark), f"seed {seed}, {number}"
+        assert not (folder / "found.json").exists() or (folder / "found.json").read_text() == whole, f"seed {seed}, {number}"
