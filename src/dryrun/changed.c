@@ -75,12 +75,15 @@ typedef struct outcome_list {
   vs_error unread;      /* why lines are missing; VS_OK: all are there */
 } outcome_list;
 
+/* Every line has the process, whose hook wrote it. */
+static bool says_loaded(vs_json line) { return vs_json_kind(vs_reply_at(line, "pid")) != VS_JSON_ABSENT; }
+
 static vs_status take_line(void *ctx, vs_json line) {
   outcome_list *list = ctx;
   outcome one = {.change = vs_json_u64(vs_reply_at(line, "change"), UINT64_MAX),
                  .is_applied = vs_reply_bool(line, "applied"),
                  .processes = 1};
-  list->is_loaded |= vs_json_kind(vs_reply_at(line, "pid")) != VS_JSON_ABSENT;
+  list->is_loaded |= says_loaded(line);
   if (vs_json_kind(vs_reply_at(line, "text")) != VS_VALUE_STRING) return VS_OK;
   VS_TRY(vs_strings_intern(list->host, &list->strings, vs_reply_str(line, "text"), &one.text));
   for (size_t i = 0; i < list->rows.count; i++) {
@@ -138,6 +141,7 @@ static vs_status add_line(void *ctx, vs_json line) {
   adding *a = ctx;
   const uint64_t change = vs_json_u64(vs_reply_at(line, "change"), UINT64_MAX);
   const uint64_t blocks = vs_reply_u64(line, "blocks"), pid = vs_reply_u64(line, "pid");
+  a->sum->is_loaded |= says_loaded(line);
   if (change < VS_CHANGE_COUNT && vs_reply_bool(line, "applied")) a->sum->applied |= 1u << change;
   if (a->pid == 0 && blocks != 0) a->pid = pid;
   if (a->pid == pid) a->sum->blocks = vs_sat_add_u64(a->sum->blocks, blocks);

@@ -149,6 +149,8 @@ static bool is_known(const search *s, vs_change_set set) {
 static void take(search *s, const vs_found_run *made) {
   vs_found_run *run = &s->found->runs[made - s->found->runs];
   const bool is_failed = !has_figures(&run->trial);
+  if (run->set != 0 && !is_failed && !run->trial.changed.is_loaded)
+    s->left_out = ~(vs_change_set)0; /* no change can be applied to this program */
   const vs_change_set set = is_failed ? run->set : applied_of(s, run);
   run->set = set;
   if (is_known(s, set)) return;

@@ -25,6 +25,8 @@ batch = int(sys.argv[sys.argv.index("--batch") + 1]) if "--batch" in sys.argv el
 applied = {}
 
 def tell(number, **members):
+    if os.environ.get("SILENT"):
+        return
     with open(os.environ["VRAMSCOPE_CHANGES_LIST"], "a") as file:
         file.write(json.dumps({"pid": os.getpid(), "change": number, **members}) + "\\n")
 
@@ -32,7 +34,7 @@ for number, change in enumerate(changes):
     name = change["name"]
     if name in fatal:
         sys.exit("it cannot be done")
-    if name in refused:
+    if name in refused or os.environ.get("SILENT"):
         tell(number, applied=False, text="it is not there")
         continue
     applied[name] = change
@@ -162,6 +164,15 @@ def test_what_is_unknown_is_no_proof(fit, folder):
     assert "checkpoint" not in names(reply["answer"]["changes"])
     unknown = [run for run in reply["runs"] if any(change["applied"] is None for change in run["reply"]["changes"])]
     assert unknown and not {reply["runs"].index(run) for run in unknown} & {*reply["answer"]["alone"], reply["answer"]["proof"]}
+
+
+def test_a_program_that_does_not_load_the_hook(vramscope, program):
+    """As none of the changes can be applied, one of them is tried."""
+    python, script = program
+    words = ["--json", "--gpu", "18GiB", "--context", "0MiB", "--", python, "-I", script]
+    reply = json.loads(vramscope("fit", *words, env={"FAKE": FAKE, "SILENT": "1"}).out)
+    (change,) = reply["runs"][1]["reply"]["changes"]
+    assert reply["answer"]["end"] == "none" and len(reply["runs"]) == 2 and "-E, -I or -S" in change["outcomes"][0]["text"]
 
 
 def test_few_runs(fit):

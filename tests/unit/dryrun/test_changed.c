@@ -152,7 +152,7 @@ static void test_figures(void **state) {
   read_given(&changed, "{\"schema\": 1, \"changes\": [{\"name\": \"fused\"}, {\"name\": \"checkpoint\"}, "
                        "{\"name\": \"save_on_cpu\"}]}");
   expect_ok(vs_changed_add_up(&changed, vs_host_default(), &sum)); /* no process wrote a line */
-  assert_true(sum.is_known && sum.applied == 0 && sum.blocks == 0 && sum.copied_bytes == 0);
+  assert_true(sum.is_known && !sum.is_loaded && sum.applied == 0 && sum.blocks == 0 && sum.copied_bytes == 0);
   put_file("changes.jsonl",
            "{\"pid\": 7, \"change\": 0, \"applied\": false, \"text\": \"it has it\"}\n"
            "{\"pid\": 7, \"change\": 1, \"applied\": true, \"text\": \"4 of 4\"}\n"
@@ -165,7 +165,7 @@ static void test_figures(void **state) {
   assert_int_equal(sum.applied, 6);
   assert_int_equal(sum.blocks, 6);
   assert_int_equal(sum.copied_bytes, 120);
-  assert_true(sum.is_known);
+  assert_true(sum.is_known && sum.is_loaded);
   assert_int_equal(remove(path_of("changes.jsonl")), 0);
   assert_int_equal(mkdir(path_of("changes.jsonl"), 0700), 0); /* which cannot be read */
   expect_ok(vs_changed_add_up(&changed, vs_host_default(), &sum));
