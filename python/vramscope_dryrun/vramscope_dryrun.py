@@ -366,32 +366,33 @@ class _Recorder:
     # ---- the memory of a model
 
     def _held_by(self, optimizers: list[Any], modules: list[Any]) -> Held | None:
-        """Bytes on the GPU of parameters, their gradients, and the state of optimizers."""
+        """Bytes on the GPU of parameters, their gradients, and the state of optimizers. One that stands around another, as
+        accelerate's does, shows the parameters and the state of that one."""
         parameters: dict[int, Any] = {}
+        states: dict[int, Any] = {}
         trainable: set[int] = set()
         for module in modules:
             for parameter in module._parameters.values():
                 if parameter is not None:
                     parameters[id(parameter)] = parameter
-        state_bytes = 0
         for optimizer in optimizers:
             for group in optimizer.param_groups:
                 for parameter in group["params"]:
                     parameters[id(parameter)] = parameter
                     trainable.add(id(parameter))
             for state in list(optimizer.state.values()):
-                values = state.values() if isinstance(state, dict) else ()
-                state_bytes += sum(self._bytes(value) for value in values)
+                states.update((id(value), value) for value in (state.values() if isinstance(state, dict) else ()))
         on_gpu = [parameter for parameter in parameters.values() if self._bytes(parameter)]
         if not on_gpu:
             return None
+        owners = [optimizer for optimizer in optimizers if "state" in vars(optimizer)]
         return {
             "parameters": sum(self._local(parameter).numel() for parameter in on_gpu),
             "parameter_bytes": sum(map(self._bytes, on_gpu)),
             "trainable_bytes": sum(self._bytes(p) for p in on_gpu if id(p) in trainable or p.requires_grad),
             "gradient_bytes": sum(self._bytes(parameter.grad) for parameter in on_gpu),
-            "optimizer_bytes": state_bytes,
-            "optimizer": type(optimizers[0]).__name__ if optimizers else None,
+            "optimizer_bytes": sum(map(self._bytes, states.values())),
+            "optimizer": type((owners or optimizers)[0]).__name__ if optimizers else None,
         }
 
     def _local(self, tensor: Any) -> Any:

@@ -74,6 +74,28 @@ def test_an_optimizer_of_optimizers(report):
         assert model["optimizer_bytes"] == 8 * PARAMETERS and model["optimizer"] == "AdamW"
 
 
+def test_an_optimizer_around_another(report):
+    """accelerate's shows the parameters and the state of the one that it stands around: they are there once."""
+    script = TRAIN + """    class Around(torch.optim.Optimizer):
+        def __init__(self, parameters):
+            self.optimizer = torch.optim.AdamW(parameters)
+            Around.living = self
+
+        state = property(lambda self: self.optimizer.state)
+        param_groups = property(lambda self: self.optimizer.param_groups)
+
+        def step(self):
+            self.optimizer.step()
+
+        def zero_grad(self, set_to_none=True):
+            self.optimizer.zero_grad(set_to_none)
+
+    model = train(optimizer=Around)
+"""
+    model = report(["--gpu", "A100-80"], script)[0]["processes"][0]["model"]
+    assert (model["parameter_bytes"], model["optimizer_bytes"], model["optimizer"]) == (4 * PARAMETERS, 8 * PARAMETERS, "AdamW")
+
+
 def test_peaks_survive_resets(report):
     script = TRAIN + "    train()\n"
     # A private pool: since PyTorch 2.15 the statistics have keys for it that JSON cannot have.
