@@ -75,14 +75,18 @@ static vs_status put_device(const vs_memory_device *d, vs_recorder *recorder) {
   return VS_OK;
 }
 
-/* Nobody uses the recorder between these. */
-static void enter_all(void) {
+static void enter_devices(void) {
   for (uint32_t i = 0; i < C10_MOST_DEVICES; i++) (void)vs_memory_enter(i);
-  vs_annotations_enter();
 }
 
 static void leave_devices(void) {
   for (uint32_t i = 0; i < C10_MOST_DEVICES; i++) vs_memory_leave(&vs_memory_devices[i]);
+}
+
+/* Nobody uses the recorder between these. */
+static void enter_all(void) {
+  enter_devices();
+  vs_annotations_enter();
 }
 
 static void leave_all(void) {
@@ -131,13 +135,13 @@ void vs_memory_learn_block(uint32_t index, uint64_t address, uint64_t bytes, uin
 vs_status vs_memory_learn_end(void) {
   bool is_empty = true;
   vs_status status = vs_memory_has_failed_to_learn ? VS_NO_MEMORY : VS_OK;
-  enter_all();
+  enter_devices(); /* the annotations are entered where the recording is opened */
   for (uint32_t i = 0; i < C10_MOST_DEVICES; i++)
     is_empty = is_empty && vs_memory_devices[i].segments.rows.count == 0;
   vs_recorder *recorder = is_empty ? NULL : vs_recording_now()->recorder;
   if (status == VS_OK && recorder != NULL) status = put_state(recorder, VS_RECORD_AT_START);
   vs_memory_learning = 0;
-  leave_all();
+  leave_devices();
   return status;
 }
 
