@@ -83,7 +83,7 @@ static void leave_devices(void) {
   for (uint32_t i = 0; i < C10_MOST_DEVICES; i++) vs_memory_leave(&vs_memory_devices[i]);
 }
 
-/* Nobody uses the recorder between these. */
+/* No thread uses the recorder between these two calls. */
 static void enter_all(void) {
   enter_devices();
   vs_annotations_enter();
