@@ -29,7 +29,7 @@ vs_preloaded_library(vramscope_record ${vs_preload_dir})
 target_link_libraries(vramscope_record PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
 target_compile_options(vramscope_record PRIVATE -fexceptions -ffunction-sections -fdata-sections)
 set(map ${CMAKE_CURRENT_BINARY_DIR}/vramscope_record.map)
-file(GENERATE OUTPUT ${map} CONTENT "{ global: _ZN3c10*ToProfiler*; _ZN3c1012SetAllocator*; vramscope_record_*; InitializeInjectionNvtx2; local: *; };\n")
+file(GENERATE OUTPUT ${map} CONTENT "{ global: _ZN3c10*ToProfiler*; _ZN3c1012SetAllocator*; vramscope_record_*; InitializeInjectionNvtx2; dlsym; cu*; local: *; };\n")
 target_link_options(vramscope_record PRIVATE -Wl,--gc-sections -Wl,-z,nodelete -Wl,--version-script=${map})
 set_target_properties(vramscope_record PROPERTIES OUTPUT_NAME vramscope-record LINK_DEPENDS ${map})
 

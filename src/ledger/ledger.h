@@ -96,6 +96,10 @@ void vs_ledger_put(vs_jsonw *w, const vs_ledger *ledger);
 void vs_ledger_add_pytorch(vs_ledger *ledger, uint32_t parent, const vs_ledger_figure *reserved,
                            vs_json division, vs_str why);
 
+/* Adds a row for each library that the process has memory by, from the same reply; where it does not tell them, one that is unknown for
+ * `why`. */
+void vs_ledger_add_libraries(vs_ledger *ledger, uint32_t parent, vs_json division, vs_str why);
+
 /* Whether that document is a reply of "reserved" whose figures are numbers of bytes. Fails: VS_BAD_ARGUMENT, `error` says which is not */
 VS_MUST_CHECK vs_status vs_ledger_check_division(vs_json division, vs_error *error);
 

@@ -2,7 +2,7 @@
 #include "codec/json_reply.h"
 #include "ledger/ledger.h"
 
-static const char estimated[] = "PyTorch, estimated", exact[] = "PyTorch";
+static const char estimated[] = "PyTorch, estimated", exact[] = "PyTorch", told[] = "recording";
 
 /* The terms of reserved memory. */
 static const struct term {
@@ -103,15 +103,33 @@ void vs_ledger_add_pytorch(vs_ledger *ledger, uint32_t parent, const vs_ledger_f
                                            .figure = vs_ledger_unknown(why)});
 }
 
+void vs_ledger_add_libraries(vs_ledger *ledger, uint32_t parent, vs_json division, vs_str why) {
+  const vs_json libraries = vs_reply_at(division, "libraries");
+  for (size_t i = 0; i < vs_json_count(libraries); i++) {
+    const vs_json library = vs_json_at(libraries, i);
+    (void)vs_ledger_add(ledger, parent,
+                        &(vs_ledger_entry){.kind = VS_LEDGER_LIBRARY,
+                                           .name = vs_reply_str(library, "library"),
+                                           .figure = vs_ledger_known(vs_reply_u64(library, "bytes"), told)});
+  }
+  if (vs_json_kind(libraries) != VS_JSON_ARRAY)
+    (void)vs_ledger_add(ledger, parent,
+                        &(vs_ledger_entry){.kind = VS_LEDGER_LIBRARY,
+                                           .name = VS_STR("other libraries"),
+                                           .figure = vs_ledger_unknown(why)});
+}
+
 /* ---- a snapshot or a recording -------------------------------------------------------------------------- */
 
-static const char only_pytorch[] = "a snapshot or recording has PyTorch's memory alone";
+static const char only_pytorch[] = "a snapshot or recording has PyTorch's memory alone",
+                  only_libraries[] = "a recording has the memory of PyTorch and of other libraries alone";
 
-static void add_unknown(vs_ledger *ledger, uint32_t parent, vs_ledger_kind kind, const char *name) {
+static void add_unknown(vs_ledger *ledger, uint32_t parent, vs_ledger_kind kind, const char *name,
+                        const char *why) {
   (void)vs_ledger_add(ledger, parent,
                       &(vs_ledger_entry){.kind = kind,
                                          .name = vs_str_from(name),
-                                         .figure = vs_ledger_unknown(vs_str_from(only_pytorch))});
+                                         .figure = vs_ledger_unknown(vs_str_from(why))});
 }
 
 /* A member of the reply that may be null. */
@@ -121,14 +139,15 @@ static vs_ledger_figure figure_of(vs_json reply, const char *key, const char *so
 }
 
 /* PyTorch's row directly, so that what is left is exactly what is not PyTorch's. */
-static void add_used(vs_ledger *ledger, uint32_t card, const vs_ledger_figure *used, vs_json reply) {
+static void add_used(vs_ledger *ledger, uint32_t card, const vs_ledger_figure *used, vs_json reply,
+                     const char *why) {
   const vs_ledger_figure reserved = vs_ledger_known(vs_reply_u64(reply, "reserved_bytes"), "PyTorch");
   const uint32_t row = vs_ledger_add(
       ledger, card, &(vs_ledger_entry){.kind = VS_LEDGER_USED, .name = VS_STR("used"), .figure = *used});
   vs_ledger_add_pytorch(ledger, row, &reserved, reply, VS_STR(""));
-  add_unknown(ledger, row, VS_LEDGER_LIBRARY, "other libraries");
-  add_unknown(ledger, row, VS_LEDGER_CONTEXT, "CUDA context, streams, local memory");
-  add_unknown(ledger, row, VS_LEDGER_OTHER_PROCESSES, "other processes");
+  vs_ledger_add_libraries(ledger, row, reply, vs_str_from(why));
+  add_unknown(ledger, row, VS_LEDGER_CONTEXT, "CUDA context, streams, local memory", why);
+  add_unknown(ledger, row, VS_LEDGER_OTHER_PROCESSES, "other processes", why);
 }
 
 vs_status vs_ledger_add_recorded(vs_ledger *ledger, vs_json reply, vs_str moment, vs_error *error) {
@@ -137,16 +156,18 @@ vs_status vs_ledger_add_recorded(vs_ledger *ledger, vs_json reply, vs_str moment
       figure_of(reply, "card_bytes", "recording", "the file does not have the GPU's size");
   const vs_ledger_figure free_bytes = figure_of(reply, "card_free_bytes", "driver, at the error",
                                                 "a file has it only of an out-of-memory error (--at oom)");
-  vs_ledger_figure used = vs_ledger_unknown(vs_str_from(only_pytorch));
+  const char *why = vs_reply_knows(reply, "libraries") ? only_libraries : only_pytorch;
+  vs_ledger_figure used = vs_ledger_unknown(vs_str_from(why));
   if (total.is_known && free_bytes.is_known && free_bytes.bytes <= total.bytes)
     used = vs_ledger_known(total.bytes - free_bytes.bytes, "total - free");
   const uint32_t card = vs_ledger_add(ledger, VS_LEDGER_NONE,
                                       &(vs_ledger_entry){.kind = VS_LEDGER_CARD,
+                                                         .name = vs_reply_str(reply, "card_name"),
                                                          .figure = total,
                                                          .has_number = true,
                                                          .number = vs_reply_u64(reply, "device"),
                                                          .moment = moment});
-  add_used(ledger, card, &used, reply);
+  add_used(ledger, card, &used, reply, why);
   (void)vs_ledger_add(
       ledger, card, &(vs_ledger_entry){.kind = VS_LEDGER_FREE, .name = VS_STR("free"), .figure = free_bytes});
   return ledger->status;

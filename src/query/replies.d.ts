@@ -645,8 +645,10 @@ declare namespace Replies {
   interface ReservedReply extends DeviceReply, ReservedSums {
     at: Moment;
     is_exact: boolean;
+    card_name: string | null;
     card_bytes: int | null;
     card_free_bytes: int | null;
+    libraries: { library: string; bytes: int }[] | null;
     outside_bytes: int;
     pools: ReservedPool[];
   }

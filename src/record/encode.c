@@ -253,7 +253,46 @@ static vs_status put_annotation(vs_encoder *e, const vs_ring *ring, const vs_slo
   return put_range(e, &range, is_start ? VS_STR("START") : VS_STR("END"));
 }
 
+/* ---- libraries */
+
+static vs_status put_total(vs_encoder *e, const vs_library_total *total) {
+  vs_trace_library library = {
+      .time_us = time_of(e, total->time_ns), .bytes = total->bytes, .device = total->device};
+  VS_TRY(text_of(e, total->name, &library.name));
+  return vs_tracew_library(e->file, &library);
+}
+
+static vs_status keep_total(vs_encoder *e, const vs_library_total *total) {
+  for (size_t i = 0; i < e->libraries.count; i++) {
+    vs_library_total *known = &e->libraries.data[i];
+    if (known->name != total->name || known->device != total->device) continue;
+    *known = *total;
+    return VS_OK;
+  }
+  VS_TRY(vs_vec_reserve(e->host, &e->libraries, 1));
+  e->libraries.data[e->libraries.count++] = *total;
+  return VS_OK;
+}
+
+static vs_status put_library(vs_encoder *e, const vs_slot *m) {
+  const vs_library_total total = {
+      .time_ns = m->words[0], .name = (uint32_t)m->words[1], .bytes = m->words[2], .device = m->device};
+  if (e->keeps_newest) VS_TRY(keep_total(e, &total));
+  return put_total(e, &total);
+}
+
 /* ---- facts */
+
+static vs_status keep_device(vs_encoder *e, const vs_trace_device *device) {
+  for (size_t i = 0; i < e->devices.count; i++)
+    if (e->devices.data[i].device == device->device) {
+      e->devices.data[i] = *device;
+      return VS_OK;
+    }
+  VS_TRY(vs_vec_reserve(e->host, &e->devices, 1));
+  e->devices.data[e->devices.count++] = *device;
+  return VS_OK;
+}
 
 /* words: bytes of the name, of the card */
 static vs_status put_device(vs_encoder *e, const vs_ring *ring, const vs_slot *m) {
@@ -262,6 +301,7 @@ static vs_status put_device(vs_encoder *e, const vs_ring *ring, const vs_slot *m
   vs_trace_device device = {.device = m->device, .total_bytes = m->words[1]};
   vs_ring_get(ring, name, (size_t)m->words[0]);
   VS_TRY(string_of(e, (vs_str){name, (size_t)m->words[0]}, &device.name));
+  if (e->keeps_newest) VS_TRY(keep_device(e, &device));
   return vs_tracew_device(e->file, &device);
 }
 
@@ -329,6 +369,7 @@ vs_status vs_encoder_put(vs_encoder *e, const vs_ring *ring, const vs_slot *m) {
     case VS_MESSAGE_EVENT:
     case VS_MESSAGE_FREE: return put_event(e, ring, m);
     case VS_MESSAGE_ANNOTATION: return put_annotation(e, ring, m);
+    case VS_MESSAGE_LIBRARY: return put_library(e, m);
     case VS_MESSAGE_CLOCK: e->wall_at_zero = (int64_t)m->words[0]; return VS_OK;
     case VS_MESSAGE_DEVICE: return put_device(e, ring, m);
     case VS_MESSAGE_SETTING: return put_setting(e, ring, m);
@@ -395,6 +436,8 @@ vs_status vs_encoder_repeat(vs_encoder *e, const vs_record_options *options) {
   VS_TRY(vs_tracew_checkpoint(e->file));
   VS_TRY(put_process(e, options));
   for (size_t i = e->open.count; i != 0; i--) VS_TRY(put_range(e, &e->open.data[i - 1], VS_STR("")));
+  for (size_t i = 0; i < e->devices.count; i++) VS_TRY(vs_tracew_device(e->file, &e->devices.data[i]));
+  for (size_t i = 0; i < e->libraries.count; i++) VS_TRY(put_total(e, &e->libraries.data[i]));
   return VS_OK;
 }
 
@@ -405,5 +448,7 @@ void vs_encoder_deinit(vs_encoder *e) {
   vs_vec_free(e->host, &e->frame_ids);
   vs_vec_free(e->host, &e->modules);
   vs_vec_free(e->host, &e->open);
+  vs_vec_free(e->host, &e->devices);
+  vs_vec_free(e->host, &e->libraries);
   e->file = NULL;
 }

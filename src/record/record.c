@@ -330,6 +330,10 @@ bool vs_record_annotation(vs_recorder *r, uint32_t name, bool is_start, int32_t 
   return send_with(r, &m, BOUNDED);
 }
 
+void vs_record_library(vs_recorder *r, uint32_t name, int32_t device, uint64_t bytes, uint64_t time_ns) {
+  send(r, &(message){.type = VS_MESSAGE_LIBRARY, .device = device, .words = {time_ns, name, bytes}});
+}
+
 void vs_record_clock(vs_recorder *r, int64_t wall_ns_at_zero) {
   send(r, &(message){.type = VS_MESSAGE_CLOCK, .words = {(uint64_t)wall_ns_at_zero}});
 }

@@ -118,6 +118,11 @@ void vs_record_free(vs_recorder *recorder, const vs_event *event, const vs_recor
 bool vs_record_annotation(vs_recorder *recorder, uint32_t name, bool is_start, int32_t device,
                           uint64_t time_ns);
 
+/* What a library has taken from the driver of `device`, in total, from now on. `name` is a text id: the path of its file, or an empty text:
+ * `bytes` is then 1 if every library that takes memory of the device is told from now on, 0 if not. Waits for the writer if the ring is full. */
+void vs_record_library(vs_recorder *recorder, uint32_t name, int32_t device, uint64_t bytes,
+                       uint64_t time_ns);
+
 /* ---- facts about the program. Any thread may call these; they wait for the writer if a ring is full. They are written in
  * the order of events and calls. Texts longer than VS_RECORD_MOST_TEXT are truncated. */
 enum { VS_RECORD_MOST_TEXT = 8192 };

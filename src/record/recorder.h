@@ -28,6 +28,7 @@ typedef enum vs_message_type {
   VS_MESSAGE_EVENT, /* time, address, size, rounded, stream, context | pool; second slot: vs_event_more */
   VS_MESSAGE_FREE,  /* likewise: two events, of kind FREE_REQUESTED and FREE_COMPLETED */
   VS_MESSAGE_ANNOTATION,
+  VS_MESSAGE_LIBRARY,
   VS_MESSAGE_CLOCK,
   VS_MESSAGE_DEVICE,
   VS_MESSAGE_SETTING,
@@ -116,6 +117,13 @@ typedef struct vs_open_range {
   int32_t device;
 } vs_open_range;
 
+/* What a library had of a device when that was last told. */
+typedef struct vs_library_total {
+  uint64_t bytes, time_ns;
+  uint32_t name; /* a text */
+  int32_t device;
+} vs_library_total;
+
 typedef struct vs_encoder {
   const vs_host *host;
   const vs_record_stacks *stacks;
@@ -140,6 +148,9 @@ typedef struct vs_encoder {
   bool keeps_newest; /* the file does */
   VS_VEC(vs_open_range)
   open; /* if it does: the first VS_RECORDER_MOST_OPEN ranges, in the order in which they began */
+  VS_VEC(vs_trace_device)
+  devices; /* if it does: all that were told; their names have the numbers in the file */
+  VS_VEC(vs_library_total) libraries; /* if it does: the newest of each library and device */
 } vs_encoder;
 
 /* ---- whether events are taken */

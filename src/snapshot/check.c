@@ -214,6 +214,14 @@ static const char *check_annotations(const vs_snapshot *s) {
   return NULL;
 }
 
+static const char *check_libraries(const vs_snapshot *s) {
+  for (size_t i = 0; i < s->libraries.count; i++) {
+    if (!is_device(s->libraries.data[i].device)) return "a library has memory of a device that cannot be";
+    if (!is_string(s, s->libraries.data[i].name)) return "a library's name is a string that is not there";
+  }
+  return NULL;
+}
+
 static const char *check_unknown_keys(const vs_snapshot *s) {
   uint64_t named = 0;
   if (s->unknown_keys.count > VS_MAX_UNKNOWN_KEYS) return "more skipped keys have a name than may have";
@@ -226,8 +234,8 @@ static const char *check_unknown_keys(const vs_snapshot *s) {
 
 const char *vs_snapshot_check(const vs_snapshot *snapshot) {
   static const char *(*const checks[])(const vs_snapshot *s) = {
-      check_stacks,  check_forward, check_traces,   check_segments,    check_columns,
-      check_actions, check_events,  check_settings, check_annotations, check_unknown_keys,
+      check_stacks, check_forward,  check_traces,      check_segments,  check_columns,      check_actions,
+      check_events, check_settings, check_annotations, check_libraries, check_unknown_keys,
   };
   for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
     const char *broken = checks[i](snapshot);

@@ -117,6 +117,7 @@ void vs_snapshot_destroy(vs_snapshot *s) {
   vs_vec_free(host, &s->segments);
   vs_vec_free(host, &s->blocks);
   vs_vec_free(host, &s->annotations);
+  vs_vec_free(host, &s->libraries);
   vs_vec_free(host, &s->settings);
   vs_vec_free(host, &s->streams);
   vs_vec_free(host, &s->pools);

@@ -124,6 +124,15 @@ typedef struct vs_annotation {
   uint32_t stage; /* string id: "START", "END" */
 } vs_annotation;
 
+/* What a library other than PyTorch's allocator has taken from the driver, as it asked for it, from this time on: in total. An empty name:
+ * whether from this time on every library that takes memory of the device is told (1) or not (0). Only recordings have these, in their order. */
+typedef struct vs_library_memory {
+  int64_t time_us; /* VS_NO_TIME where absent */
+  uint64_t bytes;
+  uint32_t name; /* string id: the path of its file */
+  int32_t device;
+} vs_library_memory;
+
 /* Limits of allocator_settings; the first one includes the entries of nested dicts. */
 enum { VS_MAX_SETTINGS = 65536, VS_MAX_SETTING_DEPTH = 8 };
 
@@ -242,6 +251,7 @@ typedef struct vs_snapshot {
   VS_VEC(vs_segment) segments;
   VS_VEC(vs_block) blocks;
   VS_VEC(vs_annotation) annotations;
+  VS_VEC(vs_library_memory) libraries;
   VS_VEC(vs_setting) settings;
   VS_VEC(uint64_t) streams; /* handles, in order of appearance */
   VS_VEC(vs_pool_id) pools; /* in order of appearance */

@@ -562,6 +562,18 @@ static vs_status take_annotation(builder *b, const vs_trace_annotation *from) {
   return VS_OK;
 }
 
+/* A ring file repeats what is known at each checkpoint. */
+static vs_status take_library(builder *b, const vs_trace_library *from) {
+  vs_snapshot *s = b->s;
+  if (s->libraries.count >= UINT32_MAX - 2) return VS_LIMIT;
+  VS_TRY(vs_vec_reserve(b->host, &s->libraries, 1));
+  s->libraries.data[s->libraries.count++] = (vs_library_memory){.time_us = from->time_us,
+                                                                .bytes = from->bytes,
+                                                                .name = string_of(b, from->name),
+                                                                .device = from->device};
+  return VS_OK;
+}
+
 /* The first process record is that of the recorded process. */
 static void take_process(builder *b, const vs_trace_process *from) {
   vs_recording *recording = &b->s->recording;
@@ -611,6 +623,7 @@ static vs_status visit(void *ctx, const vs_trace_item *item) {
     case VS_TRACE_CONTEXT: return take_context(b, &item->is.context);
     case VS_TRACE_EVENT: return take_event(b, &item->is.event);
     case VS_TRACE_ANNOTATION: return take_annotation(b, &item->is.annotation);
+    case VS_TRACE_LIBRARY: return take_library(b, &item->is.library);
     case VS_TRACE_STATE_BEGIN: begin_state(b, &item->is.state); return VS_OK;
     case VS_TRACE_SEGMENT: return take_segment(b, &item->is.segment);
     case VS_TRACE_BLOCK: return take_block(b, &item->is.block);

@@ -270,6 +270,16 @@ static vs_status put_annotations(converter *c) {
   return VS_OK;
 }
 
+static vs_status put_libraries(converter *c) {
+  for (size_t i = 0; i < c->s->libraries.count; i++) {
+    const vs_library_memory *library = &c->s->libraries.data[i];
+    vs_trace_library out = {.time_us = library->time_us, .bytes = library->bytes, .device = library->device};
+    VS_TRY(string_id(c, library->name, &out.name));
+    VS_TRY(vs_tracew_library(c->w, &out));
+  }
+  return VS_OK;
+}
+
 static vs_status put_shape(converter *c) {
   vs_trace_shape shape = {.parts = c->s->has};
   for (size_t i = 0; i < c->s->traces.count; i++) {
@@ -314,6 +324,7 @@ static vs_status convert(converter *c) {
   VS_TRY(put_stacks(c));
   VS_TRY(put_traces(c));
   VS_TRY(put_annotations(c));
+  VS_TRY(put_libraries(c));
   VS_TRY(put_state(c));
   return vs_tracew_flush(c->w);
 }

@@ -96,6 +96,15 @@ static vs_status take_annotation(vs_decoder *d, vs_bytes *body) {
   return give(d, VS_TRACE_ANNOTATION, body);
 }
 
+static vs_status take_library(vs_decoder *d, vs_bytes *body) {
+  vs_trace_library *library = &d->item.is.library;
+  library->time_us = take_time(d, body);
+  library->device = vs_decoder_device(body);
+  library->name = string(d, body);
+  library->bytes = vs_get_varint(body);
+  return give(d, VS_TRACE_LIBRARY, body);
+}
+
 static vs_status take_state_begin(vs_decoder *d, vs_bytes *body) {
   d->item.is.state.time_us = take_time(d, body);
   const uint64_t moment = vs_get_varint(body);
@@ -160,6 +169,7 @@ vs_status vs_decoder_record(vs_decoder *d, uint8_t tag, vs_bytes *body) {
     case VS_TRACE_THREAD: return take_thread(d, body);
     case VS_TRACE_SHAPE: return take_shape(d, body);
     case VS_TRACE_ANNOTATION: return take_annotation(d, body);
+    case VS_TRACE_LIBRARY: return take_library(d, body);
     case VS_TRACE_LOST: return take_lost(d, body);
     case VS_TRACE_STOPPED: return take_stopped(d, body);
     case VS_TRACE_STATE_BEGIN: return take_state_begin(d, body);

@@ -114,6 +114,15 @@ typedef struct vs_trace_annotation {
       stage; /* strings; "START", "END"; VS_TRACE_EMPTY: it began then, and is open at a checkpoint */
 } vs_trace_annotation;
 
+/* What a library of the program has taken from the driver, as it asked for it, from here on: in total. An empty name: whether
+ * from here on every library of the process that takes memory of this device is told (1) or not (0). */
+typedef struct vs_trace_library {
+  int64_t time_us;
+  uint64_t bytes;
+  uint32_t name; /* string: the path of its file */
+  int32_t device;
+} vs_trace_library;
+
 /* ---- the state of a moment ----------------------------------------------------------------------------- */
 
 typedef enum vs_trace_moment {
@@ -237,6 +246,7 @@ typedef struct vs_trace_item {
     vs_trace_context_entry context;
     vs_trace_event event;
     vs_trace_annotation annotation;
+    vs_trace_library library;
     vs_trace_state state;
     vs_trace_segment segment;
     vs_trace_block block;

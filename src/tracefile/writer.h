@@ -74,6 +74,7 @@ VS_MUST_CHECK vs_status vs_tracew_context(vs_tracew *w, const vs_trace_context *
 /* FREE_COMPLETED directly after its FREE_REQUESTED takes no byte. */
 VS_MUST_CHECK vs_status vs_tracew_event(vs_tracew *w, const vs_trace_event *event);
 VS_MUST_CHECK vs_status vs_tracew_annotation(vs_tracew *w, const vs_trace_annotation *annotation);
+VS_MUST_CHECK vs_status vs_tracew_library(vs_tracew *w, const vs_trace_library *library);
 VS_MUST_CHECK vs_status vs_tracew_process(vs_tracew *w, const vs_trace_process *process);
 VS_MUST_CHECK vs_status vs_tracew_device(vs_tracew *w, const vs_trace_device *device);
 VS_MUST_CHECK vs_status vs_tracew_thread(vs_tracew *w, const vs_trace_thread *thread);

@@ -87,6 +87,12 @@ vs_status vs_tracew_annotation(vs_tracew *w, const vs_trace_annotation *annotati
   return put_timed(w, VS_TRACE_ANNOTATION, annotation->time_us, numbers, COUNT(numbers));
 }
 
+vs_status vs_tracew_library(vs_tracew *w, const vs_trace_library *library) {
+  if (!is_device(library->device) || !vs_tracew_has_string(w, library->name)) return VS_BAD_ARGUMENT;
+  const uint64_t numbers[] = {vs_fold_sign(library->device), library->name, library->bytes};
+  return put_timed(w, VS_TRACE_LIBRARY, library->time_us, numbers, COUNT(numbers));
+}
+
 /* ---- states -------------------------------------------------------------------------------------------- */
 
 vs_status vs_tracew_state_begin(vs_tracew *w, vs_trace_moment moment, int64_t time_us) {

@@ -89,7 +89,7 @@ def test_events(libraries, tmp_path):
     _, trace, device, done = record(tmp_path, libraries["new"])
     allocs, frees = ([e for e in trace if e["action"] == action] for action in ("alloc", "free_requested"))
     by_size = {e["size"]: e["addr"] for e in allocs}
-    assert [(e["addr"], e["size"]) for e in frees] == [(by_size[n], n) for n in (1, 100, 101)]
+    assert [(e["addr"], e["size"], e["stream"]) for e in frees] == [(by_size[n], n, 0) for n in (1, 100, 101)]  # stream: of the block
     assert len([e for e in trace if e["action"] == "segment_alloc"]) == len(allocs)
     assert [e["addr"] for e in trace if e["action"] == "segment_free"] == [e["addr"] for e in frees]
     assert [e["stream"] for e in allocs[-2:]] == [48, 48] and {e["stream"] for e in allocs[:-2]} == {0}

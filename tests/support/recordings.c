@@ -86,6 +86,11 @@ static uint64_t hash_other(const reading_back *r, const vs_trace_item *item) {
                   join(a->thread, join((uint64_t)(int64_t)a->device,
                                        join(string_at(r, a->name), string_at(r, a->stage)))));
     }
+    case VS_TRACE_LIBRARY: {
+      const vs_trace_library *l = &item->is.library;
+      return join(join(tag, (uint64_t)l->time_us),
+                  join(l->bytes, join((uint64_t)(int64_t)l->device, string_at(r, l->name))));
+    }
     case VS_TRACE_STATE_BEGIN:
       return join(tag, join(item->is.state.moment, (uint64_t)item->is.state.time_us));
     case VS_TRACE_SEGMENT: {

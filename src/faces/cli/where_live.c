@@ -146,14 +146,17 @@ static uint32_t add_process_row(const live *l, uint32_t parent, vs_ledger_kind k
 /* The process with what is known of its memory. Without a recording only where it was asked for. */
 static void add_process(const live *l, uint32_t used, const vs_devices_process *process,
                         uint32_t cards_of_pid, vs_metric cuda) {
-  static const char why[] = "only a dry run tells the libraries and the driver of a process apart";
+  static const char libraries[] = "only a recording that began with the program has them, or a dry run",
+                    context[] = "only a dry run has it apart";
   pytorch p = {.is_known = false};
   if (process->is_visible) pytorch_init(&p, l->cli->host, process->pid, cards_of_pid, cuda);
   const uint32_t row = add_process_row(l, used, VS_LEDGER_PROCESS, process);
   if (row != VS_LEDGER_NONE && (p.is_known || l->pid != 0)) {
     add_pytorch(l, row, &p);
-    (void)add_unknown(l, row, VS_LEDGER_LIBRARY, "other libraries", why);
-    (void)add_unknown(l, row, VS_LEDGER_CONTEXT, "CUDA context, streams, local memory", why);
+    const vs_json none = {.value.kind = VS_JSON_ABSENT};
+    vs_ledger_add_libraries(l->ledger, row, p.is_known ? vs_json_root(&p.reply) : none,
+                            vs_str_from(libraries));
+    (void)add_unknown(l, row, VS_LEDGER_CONTEXT, "CUDA context, streams, local memory", context);
   }
   if (p.is_known) vs_json_doc_deinit(&p.reply);
 }

@@ -9,7 +9,7 @@
 #include "event/event.h"
 
 typedef struct vs_live_block {
-  uint64_t address, requested, bytes;
+  uint64_t address, requested, bytes, stream;
   vs_context stack;
 } vs_live_block;
 

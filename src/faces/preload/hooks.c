@@ -6,6 +6,8 @@
 #include "faces/preload/hooks.h"
 #include "base/text.h"
 #include "faces/preload/annotations.h"
+#include "faces/preload/driver.h"
+#include "faces/preload/driver_memory.h"
 #include "faces/preload/memory.h"
 #include "faces/preload/nvtx.h"
 #include "faces/preload/python.h"
@@ -106,10 +108,14 @@ static void tell(void *block, int64_t bytes, size_t reserved, c10_device device,
                       .is_late = is_late};
   const vs_preload_recording *recording = vs_recording_now();
   if (recording->recorder == NULL) return;
+  if (bytes < 0) {
+    vs_memory_freed(
+        &report); /* perhaps while the process ends, when PyTorch has no streams any more and would throw */
+    return;
+  }
   (void)vs_pytorch_stream(device, &report.stream);
-  if (bytes >= 0) take_stack(recording->stacks);
-  if (bytes >= 0) vs_memory_allocated(&report, &request);
-  else vs_memory_freed(&report);
+  take_stack(recording->stacks);
+  vs_memory_allocated(&report, &request);
 }
 
 static void usage(void *block, int64_t bytes, size_t allocated, size_t reserved, c10_device device) {
@@ -187,6 +193,7 @@ static void look_for_pytorch(void) {
 static void opened(vs_recorder *recorder) {
   vs_record_function_watch();
   vs_annotations_open(recorder);
+  vs_driver_memory_open(recorder);
 }
 
 static void __attribute__((constructor)) begin(void) {
@@ -198,6 +205,7 @@ static void __attribute__((constructor)) begin(void) {
   if (!vs_recording_is_wanted()) return;
   vs_python_prepare();
   vs_nvtx_offer();
+  if (is_early) vs_driver_watch();
 }
 
 static __attribute__((destructor)) void end(void) {

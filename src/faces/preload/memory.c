@@ -170,6 +170,7 @@ void vs_memory_allocated(const vs_report *report, vs_request *request) {
   const vs_live_block block = {.address = report->address,
                                .requested = is_known ? request->bytes : report->bytes,
                                .bytes = report->bytes,
+                               .stream = report->stream,
                                .stack = request->stack};
   const vs_event event = {.kind = VS_EVENT_ALLOC,
                           .address = block.address,
@@ -198,7 +199,7 @@ void vs_memory_freed(const vs_report *report) {
                           .address = report->address,
                           .size = block.requested,
                           .rounded = report->bytes,
-                          .stream = report->stream,
+                          .stream = block.stream,
                           .context = VS_CONTEXT_NONE};
   put(d, &event);
   vs_memory_leave(d);

@@ -32,8 +32,8 @@ typedef struct vs_report {
   uint32_t device;
   uint64_t address, bytes; /* of the block */
   uint64_t reserved;       /* in total, after the call */
-  uint64_t stream;
-  bool is_late; /* cudaMalloc was called for it before its calls were led here */
+  uint64_t stream;         /* of an allocation; a free is about the block's */
+  bool is_late;            /* cudaMalloc was called for it before its calls were led here */
 } vs_report;
 
 /* A block was allocated, for `request`, which it closes; if that is not open, the block's bytes stand for what was requested. */

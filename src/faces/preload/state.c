@@ -123,9 +123,11 @@ void vs_memory_learn_segment(uint32_t index, const vs_own_segment *segment) {
 }
 
 void vs_memory_learn_block(uint32_t index, uint64_t address, uint64_t bytes, uint64_t requested) {
-  const vs_live_block block = {
+  vs_live_block block = {
       .address = address, .requested = requested, .bytes = bytes, .stack = VS_CONTEXT_NONE};
   vs_memory_device *d = vs_memory_enter(index);
+  const vs_own_segment *segment = vs_own_segments_at(&d->segments, address);
+  if (segment != NULL) block.stream = segment->stream;
   if (vs_map_find(&d->told_blocks, address) == VS_MAP_NONE &&
       vs_live_blocks_add(&d->blocks, vs_host_default(), &block) != VS_OK)
     vs_memory_has_failed_to_learn = true;

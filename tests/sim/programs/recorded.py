@@ -59,6 +59,8 @@ def streams(held):
     with torch.cuda.stream(side):
         held.append(torch.empty(1000, device="cuda"))
         held[-1].record_stream(torch.cuda.default_stream())
+        freed = torch.empty(2000, device="cuda")
+    del freed  # while another stream is the current one
 
 
 def threads(held):

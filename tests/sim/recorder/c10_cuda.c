@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 typedef struct device {
   int8_t type, index;
@@ -43,6 +44,7 @@ enum { MOST = 4096, SEGMENT = 2 << 20 };
 static const device gpu = {1, 0};
 static size_t allocated, reserved;
 static int64_t current;
+static _Thread_local int is_freeing; /* PyTorch's stream may throw then, because the driver is shutting down: nobody asks for it */
 static struct {
   void *address;
   size_t bytes, segment;
@@ -66,7 +68,9 @@ void test_free(void *address) {
   for (int i = 0; i < MOST; i++) {
     if (blocks[i].address != address) continue;
     allocated -= blocks[i].bytes;
+    is_freeing = 1;
     _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(address, -(int64_t)blocks[i].bytes, allocated, reserved, gpu);
+    is_freeing = 0;
     (void)cudaFree(address);
     reserved -= blocks[i].segment;
     blocks[i].address = NULL;
@@ -104,7 +108,10 @@ void test_refuse(size_t bytes) {
   _ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE((int64_t)bytes, allocated, reserved, gpu);
 }
 
-stream _ZN3c104cuda20getCurrentCUDAStreamEa(int8_t index) { return (stream){{1, index}, current}; }
+stream _ZN3c104cuda20getCurrentCUDAStreamEa(int8_t index) {
+  if (is_freeing) abort();
+  return (stream){{1, index}, current};
+}
 void *_ZNK3c104cuda10CUDAStream6streamEv(const stream *s) { return (void *)(s->id * 16); }
 /* On a thread that has a state of Python's, and no frame. */
 static void *run_thread(void *bytes) {

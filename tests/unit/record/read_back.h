@@ -30,6 +30,7 @@ typedef struct back {
   bool is_native[BACK_NATIVES];
   VS_VEC(vs_trace_event) events;
   VS_VEC(vs_trace_annotation) annotations;
+  VS_VEC(vs_trace_library) libraries;
   VS_VEC(vs_trace_module) modules;
   VS_VEC(vs_trace_setting) settings;
   VS_VEC(vs_trace_segment) segments;
@@ -84,6 +85,7 @@ static inline vs_status back_visit(void *ctx, const vs_trace_item *item) {
       break;
     case VS_TRACE_EVENT: BACK_ADD(&b->events, item->is.event); break;
     case VS_TRACE_ANNOTATION: BACK_ADD(&b->annotations, item->is.annotation); break;
+    case VS_TRACE_LIBRARY: BACK_ADD(&b->libraries, item->is.library); break;
     case VS_TRACE_MODULE: BACK_ADD(&b->modules, item->is.module); break;
     case VS_TRACE_SETTING: BACK_ADD(&b->settings, item->is.setting); break;
     case VS_TRACE_SEGMENT: BACK_ADD(&b->segments, item->is.segment); break;
@@ -126,6 +128,7 @@ static inline void back_free(back *b) {
   for (unsigned i = 0; i < BACK_MOST_STRINGS; i++) free(b->strings[i]);
   vs_vec_free(vs_host_default(), &b->events);
   vs_vec_free(vs_host_default(), &b->annotations);
+  vs_vec_free(vs_host_default(), &b->libraries);
   vs_vec_free(vs_host_default(), &b->modules);
   vs_vec_free(vs_host_default(), &b->settings);
   vs_vec_free(vs_host_default(), &b->segments);

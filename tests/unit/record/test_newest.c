@@ -86,6 +86,45 @@ static void test_a_ring_file_has_the_ranges_that_are_open(void **state) {
   vs_record_stacks_destroy(stacks);
 }
 
+/* At each checkpoint, as they were told last; the cards, too. */
+static void test_a_ring_file_has_the_newest_totals(void **state) {
+  (void)state;
+  enum { COUNT = 300000 };
+  static const char *const names[] = {"libnccl.so.2", "", "libgone.so"};
+  uint32_t texts[3];
+  vs_record_stacks *stacks;
+  expect_ok(vs_record_stacks_create(NULL, &stacks));
+  for (size_t i = 0; i < 3; i++) expect_ok(vs_record_text_intern(stacks, vs_str_from(names[i]), &texts[i]));
+  vs_recorder *recorder =
+      open_with((vs_record_options){.wait = true, .max_bytes = 1 << 20, .stacks = stacks});
+  vs_record_clock(recorder, 0);
+  vs_record_device(recorder, 3, VS_STR("old name"), 1);
+  vs_record_device(recorder, 3, VS_STR("H100"), UINT64_C(80) << 30);
+  vs_record_library(recorder, texts[0], 3, 100, 1000);
+  vs_record_library(recorder, texts[1], 3, 1, 2000);
+  vs_record_library(recorder, texts[0], 0, 7, 3000);
+  vs_record_library(recorder, texts[0], 3, 200, 4000);
+  for (uint64_t i = 0; i < COUNT; i++) record(recorder, i, VS_CONTEXT_NONE);
+  (void)close_it(recorder);
+  back *b = back_read(path);
+  assert_string_equal(b->strings[b->device.name], "H100");
+  assert_int_equal(b->device.total_bytes, UINT64_C(80) << 30);
+  assert_true(b->libraries.count >= 3 && b->libraries.count % 3 == 0);
+  static const vs_trace_library wanted[] = {{.device = 3, .bytes = 200, .time_us = 4},
+                                            {.device = 3, .bytes = 1, .time_us = 2},
+                                            {.device = 0, .bytes = 7, .time_us = 3}};
+  for (size_t i = 0; i < b->libraries.count; i++) {
+    const vs_trace_library *got = &b->libraries.data[i], *want = &wanted[i % 3];
+    assert_int_equal(got->device, want->device);
+    assert_int_equal(got->bytes, want->bytes);
+    assert_int_equal(got->time_us, want->time_us);
+    if (i % 3 == 1) assert_int_equal(got->name, VS_TRACE_EMPTY);
+    else assert_string_equal(b->strings[got->name], names[0]);
+  }
+  back_free(b);
+  vs_record_stacks_destroy(stacks);
+}
+
 /* ---- a file that keeps a time: while events come fast it grows, between frames that are older and frames that are newer */
 
 enum { SLOW = 150000, FAST = 200000, SLOW_NS = 1000, FAST_NS = 10, KEPT_NS = 40 * 1000 * 1000 };
@@ -145,6 +184,7 @@ int main(void) {
       cmocka_unit_test(test_a_ring_file_keeps_the_newest),
       cmocka_unit_test(test_a_ring_file_uses_all_of_its_frames),
       cmocka_unit_test(test_a_ring_file_has_the_ranges_that_are_open),
+      cmocka_unit_test(test_a_ring_file_has_the_newest_totals),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -80,6 +80,7 @@ static void record_events(vs_recorder *recorder, const given *g) {
   facts = (vs_record_facts){.time_ns = 2500, .device = -1, .metadata = g->seventh};
   vs_record_event(recorder, &event, &facts);
   vs_record_annotation(recorder, g->step, false, 1, 4000);
+  vs_record_library(recorder, g->meta, 1, UINT64_C(5) << 30, 4000);
   event.kind = VS_EVENT_ALLOC; /* which vs_record_free does not look at */
   vs_record_free(recorder, &event, &facts);
 }
@@ -115,6 +116,10 @@ static void expect_facts(const back *b) {
   assert_int_equal(b->annotations.count, 2);
   assert_string_equal(b->strings[b->annotations.data[0].stage], "START");
   assert_string_equal(b->strings[b->annotations.data[1].stage], "END");
+  assert_int_equal(b->libraries.count, 1);
+  assert_int_equal(b->libraries.data[0].device, 1);
+  assert_int_equal(b->libraries.data[0].bytes, UINT64_C(5) << 30);
+  assert_int_equal(b->libraries.data[0].time_us, b->annotations.data[1].time_us);
 }
 
 static void expect_named_stack(const back *b, const vs_trace_event *event) {

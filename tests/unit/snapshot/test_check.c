@@ -173,6 +173,11 @@ static void the_rest(void **state) {
   BREAKS(s->annotations.data[0].device, VS_MAX_DEVICES, "an annotation");
   BREAKS(s->annotations.data[0].name, vs_strings_count(&s->strings), "an annotation names a string");
   BREAKS(s->annotations.data[0].stage, vs_strings_count(&s->strings), "an annotation names a string");
+  vs_library_memory library = {.name = VS_STRING_EMPTY};
+  expect_ok(vs_vec_reserve(s->host, &s->libraries, 1));
+  s->libraries.data[s->libraries.count++] = library;
+  BREAKS(s->libraries.data[0].device, VS_MAX_DEVICES, "a library has memory of a device");
+  BREAKS(s->libraries.data[0].name, vs_strings_count(&s->strings), "a library's name");
   BREAKS(s->unknown_keys.data[0].key, vs_strings_count(&s->strings), "a skipped key names a string");
   BREAKS(s->unknown_keys.data[0].count, 2, "by name than at all");
   BREAKS(s->unknown_keys.count, VS_MAX_UNKNOWN_KEYS + 1, "more skipped keys");
