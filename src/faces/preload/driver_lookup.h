@@ -23,7 +23,7 @@ typedef enum vs_driver_call {
 typedef void vs_driver_function(void); /* any function of the driver's, to be cast */
 
 /* From here on programs find these, by vs_driver_call. */
-void vs_driver_lookup_begin(vs_driver_function *const ours[VS_DRIVER_CALLS]);
+void vs_driver_lookup_begin(vs_driver_function *const table[VS_DRIVER_CALLS]);
 
 /* The driver's own. NULL: the driver is not loaded. */
 vs_driver_function *vs_driver_original(vs_driver_call call);
