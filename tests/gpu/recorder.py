@@ -1,4 +1,4 @@
-"""Compares what `vramscope run` records of a program on a real GPU with PyTorch's own history of the same run, and measures what both cost.
+"""Compares what `vramscope run` records of a program on a real GPU with PyTorch's own history of the same run.
 
     recorder.py VRAMSCOPE OUT [cost|libraries|PROGRAM...]
 
@@ -20,7 +20,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 BENCH = HERE.parent.parent / "bench" / "record_program.py"
 SEEN = {"alloc", "free_requested", "segment_alloc", "segment_free", "segment_map", "segment_unmap", "oom"}
-RAN_OUT = {"gpt_ran_out"}
+ALONE = {"full_of_tensors", "gpt_ran_out"}  # they fill the card
 STEPS = """
 import sys, time, torch
 from torch import nn
@@ -114,7 +114,7 @@ def cost(vramscope, out):
             step = run(*before, "python3", "-c", STEPS, history)
             for figures_of, done, read in ((events, event, lambda text: json.loads(text)["ns"]), (steps, step, float)):
                 figures_of.setdefault(name, []).append(read(done.stdout.splitlines()[0]) if done.stdout else done.stderr[-300:])
-    print(json.dumps({"event_ns": events, "step_ms": steps}), flush=True)
+        print(json.dumps({"event_ns": events, "step_ms": steps}), flush=True)
 
 
 LIBRARIES = """
@@ -154,8 +154,8 @@ def main():
         return
     names = names or run("python3", HERE / "programs.py", "--list").stdout.split()
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda name: judge(vramscope, out, name), [name for name in names if name not in RAN_OUT]))
-    for name in RAN_OUT & set(names):
+        list(pool.map(lambda name: judge(vramscope, out, name), [name for name in names if name not in ALONE]))
+    for name in sorted(ALONE & set(names)):
         judge(vramscope, out, name)
 
 
