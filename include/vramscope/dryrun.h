@@ -59,6 +59,7 @@ typedef struct vs_dryrun_plan {
   uint64_t most_ranks;
 
   uint64_t history;     /* the number of events in PyTorch's history; 0: a million */
+  bool is_recorded;     /* the recorder's history in place of PyTorch's: less time; it has no private pools. Not with has_no_history */
   uint64_t top;         /* owners in the report; 0: all of them */
   const char *snapshot; /* PyTorch's snapshot is copied to this new file; NULL: it is not kept */
 

@@ -17,7 +17,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from vramscope._command import binary
 from vramscope._sizes import bytes_text
@@ -151,7 +151,7 @@ def dryrun(
     values: str | Sequence[str] | None = None,
     events: str | None = None,
     context: str | None = None,
-    history: int | None = None,
+    history: int | Literal["torch", "recorder"] | None = None,
     snapshot: str | os.PathLike[str] | None = None,
     find_smallest: bool = False,
     random: bool = False,
@@ -168,8 +168,8 @@ def dryrun(
     gpu       "H100" (the default), "24GiB", "RTX4090:20GiB", "2xA100": as `vramscope dryrun --gpu`
     conf      PyTorch's allocator settings, such as "expandable_segments:True"
     ranks, world, rank, values, events, context, history, find_smallest, random, until
-              as the options of `vramscope dryrun` with the same names; history=0: no history is recorded. `values` may be a
-              list: ["keep", "train.py:88=true"]
+              as the options of `vramscope dryrun` with the same names; history=0: no history is recorded, history="recorder":
+              by the recorder. `values` may be a list: ["keep", "train.py:88=true"]
     ranks_that_differ
               with `world`: run the ranks whose memory may differ, at most 32 or that many; `DryRun.ranks` has all of them
     snapshot  write PyTorch's memory snapshot of the run to this file, which must not exist

@@ -198,7 +198,9 @@ class _Recorder:
         self.torch = torch
         self.programs: Any = None  # the program's own history: a History of vramscope_history.py
         self.folder = os.environ["VRAMSCOPE_SIM_RUN"]
-        self.most_events = int(os.environ.get("VRAMSCOPE_DRYRUN_HISTORY", _MANY))
+        wanted = os.environ.get("VRAMSCOPE_DRYRUN_HISTORY", _MANY)
+        self.is_recorded = wanted == "recorder"  # by the library of `vramscope run`, which is preloaded then
+        self.most_events = 0 if self.is_recorded else int(wanted)
         self.pid: int | None = None  # of the process that initialized CUDA
         self.began: float | None = None
         self.history: dict[str, Any] = {"on": False, "why": None, "calls": []}
@@ -277,7 +279,7 @@ class _Recorder:
         if self.history["on"] or self.history["why"] is not None:
             return bool(self.history["on"])
         if self.most_events == 0:
-            self.history["why"] = "recording was switched off"
+            self.history["why"] = "the recorder has it" if self.is_recorded else "recording was switched off"
             return False
         try:
             with self._ours():
@@ -494,6 +496,7 @@ class _Recorder:
             "began": self.began,
             "ended": time.monotonic(),
             "history": self.history,
+            "is_recorded": self.is_recorded,
             "steps": self.steps,
             "visible": visible,
             "devices": devices,

@@ -135,6 +135,7 @@ static vs_status take_stats(gathering *g, vs_str text, uint64_t pid) {
   if (vs_json_kind(stats) != VS_JSON_OBJECT) return VS_OK;
   process->has_stats = true;
   process->is_complete = vs_reply_bool(stats, "complete");
+  process->is_recorded = vs_reply_bool(stats, "is_recorded");
   process->began_us = microseconds(vs_reply_at(stats, "began"), 0);
   if (process->is_complete) process->ended_us = microseconds(vs_reply_at(stats, "ended"), UINT64_MAX);
   process->steps = vs_max_u64(process->steps, vs_reply_u64(stats, "steps"));

@@ -60,13 +60,17 @@ static bool has_history(const surroundings *s) {
   return is_wanted && !s->setup->plan->has_no_history;
 }
 
-/* The recorder whose recordings stand for PyTorch's history where a process is killed before it has written that. Without one, or where
- * the program is recorded for its user, such a process has no history. */
+static bool is_recorded_by_user(void) {
+  const char *path = vs_process_variable("VRAMSCOPE_RECORD");
+  return path != NULL && *path != 0;
+}
+
+/* The recorder whose recordings are the history, or stand for PyTorch's where a process is killed before it has written that. Without one, or
+ * where the program is recorded for its user, there is none. */
 static const char *history_recorder(surroundings *s) {
-  const char *users = vs_process_variable("VRAMSCOPE_RECORD");
-  if (!has_history(s) || (users != NULL && *users != 0)) return NULL;
+  if (!has_history(s)) return NULL;
   vs_recorder_find(s->recorder);
-  if (s->recorder[0] == 0) return NULL;
+  if (s->recorder[0] == 0 || is_recorded_by_user()) return NULL;
   vs_gather_recording_name(s->recording, sizeof s->recording, s->launch->folder.path);
   set(s, "VRAMSCOPE_RECORD", s->recording);
   set(s, "VRAMSCOPE_RECORD_EACH", "1");
@@ -79,6 +83,10 @@ static const char *history_recorder(surroundings *s) {
 static vs_status set_recorder(surroundings *s, vs_error *error) {
   char folder[VS_FOLDER_PATH], path[VS_FOLDER_PATH + 64];
   const char *recorder = s->setup->recorder != NULL ? s->setup->recorder : history_recorder(s);
+  if (recorder == NULL && has_history(s) && s->setup->plan->is_recorded)
+    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "--history recorder: %s",
+                   s->recorder[0] == 0 ? "the recorder is not installed"
+                                       : "the program is recorded already (VRAMSCOPE_RECORD is set)");
   if (recorder == NULL) return VS_OK;
   VS_TRY(vs_launch_name_plainly(recorder, &s->launch->folder, "preload", folder, error));
   vs_recorder_path(path, sizeof path, folder);
@@ -126,6 +134,7 @@ static vs_status surround(surroundings *s, vs_error *error) {
             !has_history(s)      ? 0
             : plan->history != 0 ? plan->history
                                  : HISTORY);
+  if (has_history(s) && plan->is_recorded) vs_format(s->history, sizeof s->history, "recorder");
   set(s, "VRAMSCOPE_DRYRUN_HISTORY", s->history);
   set(s, "VRAMSCOPE_SIM_GPU", s->setup->gpu_text);
   set(s, "VRAMSCOPE_SIM_NODE", s->launch->shared.path);

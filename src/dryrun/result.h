@@ -66,6 +66,7 @@ typedef struct vs_result_process {
   bool is_complete;                /* it wrote them when it ended, too */
   bool has_snapshot;               /* PyTorch's history */
   bool has_recording;              /* the recorder's, up to the end however it came */
+  bool is_recorded;                /* that is its history, and PyTorch has none */
   bool lacks_pool[VS_POOL_OWNERS]; /* it imported the library, and did not write at its end what that used */
   uint64_t steps, reads, kernels;
   uint64_t began_us, ended_us; /* of its use of CUDA; 0 and UINT64_MAX if unknown */
@@ -73,10 +74,11 @@ typedef struct vs_result_process {
   vs_result_use use[VS_SIM_MAX_DEVICES];
 } vs_result_process;
 
-/* Whether its history is known: PyTorch's, or if it was ended before it wrote that, the recorder's. What a process that ended by
+/* Whether its history is known: PyTorch's, or if it was ended before it wrote that, or has none, the recorder's. What a process that ended by
  * itself did not write, it did not have. */
 static inline bool vs_result_has_history(const vs_result_process *process) {
-  return process->has_snapshot || (process->has_recording && process->has_stats && !process->is_complete);
+  return process->has_snapshot ||
+         (process->has_recording && process->has_stats && (process->is_recorded || !process->is_complete));
 }
 
 /* What the simulation could not determine. */

@@ -133,7 +133,7 @@ static vs_status check_several(const vs_dryrun_plan *plan, vs_error *error) {
                    "--vary runs all of its values, --find-largest searches: give one of the two");
   const char *foreign = plan->finds_smallest                        ? "--find-smallest"
                         : plan->finds_ranks                         ? "--ranks-that-differ"
-                        : plan->history != 0                        ? "--history"
+                        : plan->history != 0 || plan->is_recorded   ? "--history"
                         : plan->snapshot != NULL                    ? "--snapshot"
                         : plan->finds_changes && plan->with != NULL ? "--with"
                         : plan->finds_changes && plan->vary != NULL ? "--vary"
@@ -154,6 +154,9 @@ vs_status vs_dryrun_plan_check(const vs_dryrun_plan *plan, vs_error *error) {
   if (plan->has_no_history && plan->snapshot != NULL)
     return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
                    "--snapshot keeps the history that --no-history forbids");
+  if (plan->has_no_history && plan->is_recorded)
+    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
+                   "--history recorder records the history that --no-history forbids");
   VS_TRY(check_step_ranges(plan, error));
   return check_several(plan, error);
 }

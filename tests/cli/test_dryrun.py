@@ -200,6 +200,9 @@ def test_environment(dryrun):
     assert plain["VRAMSCOPE_RECORD"].endswith("/recording.vram") and plain["VRAMSCOPE_RECORD_STACKS"] == "python"
     users = surroundings(dryrun, [], env={"VRAMSCOPE_RECORD": "/mine.vram"})  # a recording of the user's own
     assert users["VRAMSCOPE_RECORD"] == "/mine.vram" and "record" not in users["LD_PRELOAD"]
+    recorded = surroundings(dryrun, ["--history", "recorder"])
+    assert recorded["VRAMSCOPE_DRYRUN_HISTORY"] == "recorder" and recorded["VRAMSCOPE_RECORD"].endswith("/recording.vram")
+    assert surroundings(dryrun, ["--history", "torch"])["VRAMSCOPE_DRYRUN_HISTORY"] == "1000000"
     without = surroundings(dryrun, ["--no-history"])
     assert without["VRAMSCOPE_DRYRUN_HISTORY"] == "0" and "VRAMSCOPE_RECORD" not in without and "record" not in without["LD_PRELOAD"]
     world = surroundings(dryrun, ["--world", "64", "--rank", "5"])

@@ -282,6 +282,7 @@ def test_options_that_are_axes(table, program, dryrun):
         (["--vary", "gpu=L4", "--find-smallest"], "--vary makes a table of runs, --find-smallest is about one run"),
         (["--vary", "gpu=L4", "--world", "2", "--ranks-that-differ"], "--ranks-that-differ is about one run"),
         (["--vary", "gpu=L4", "--history", "100"], "--history is about one run"),
+        (["--vary", "gpu=L4", "--history", "recorder"], "--history is about one run"),
         (["--vary", "gpu=L4", "--snapshot", "x.pickle"], "--snapshot is about one run"),
         (["--vary", "gpu=L4", "--top", "3"], "--top is about owners"),
         (["--vary", "env:A=1,2,3,4,5,6,7,8,9", "--vary", "env:B=1,2,3,4,5,6,7,8"], "72 runs"),

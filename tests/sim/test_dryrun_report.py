@@ -6,6 +6,7 @@ The program is the truth here: each one prints at its end what PyTorch's statist
 import functools
 import json
 import os
+import pickle
 import re
 import subprocess
 import textwrap
@@ -47,6 +48,42 @@ def test_figures_are_the_programs(report, conf):
     model = process["model"]  # sizes that follow from the shapes alone
     assert model["parameters"] == PARAMETERS and model["parameter_bytes"] == model["trainable_bytes"] == 4 * PARAMETERS
     assert model["optimizer_bytes"] == 8 * PARAMETERS and model["optimizer"] == "AdamW"
+
+
+def test_the_recorders_history(report):
+    """In place of PyTorch's: the same figures, owners and steps; the program's own history is not touched, and PyTorch has none else."""
+    script = TRAIN + """    model = train(optimizer=torch.optim.AdamW)
+    torch.cuda.memory._record_memory_history(max_entries=100, stacks="python")
+    x = torch.empty(1000, device="cuda")
+    events = torch.cuda.memory._snapshot()["device_traces"][0]
+    print(json.dumps({"figures": figures(), "events": [[e["action"], e["size"]] for e in events if e["action"] == "alloc"]}))
+"""
+    replies, owns = zip(*(report(["--gpu", "A100-80", "--history", history], script) for history in ("torch", "recorder")), strict=True)
+    by_torch, by_recorder = replies
+    own, other = map(last_line, owns)
+    assert own["events"] == other["events"] == [["alloc", 4000]] and own["figures"] == other["figures"]
+    assert [reply["processes"][0]["history_source"] for reply in replies] == ["snapshot", "recording"]
+    for key in ("steps", "verdict", "needs", "model"):
+        assert by_torch[key] == by_recorder[key], key
+    peaks = [reply["report"][0]["peak"] for reply in replies]
+    for key in ("requested_bytes", "allocated_bytes", "reserved_bytes"):
+        assert peaks[0][key] == peaks[1][key] != 0, key
+    owners = [[(owner["label"], owner["bytes"], owner["count"]) for owner in peak["owners"]] for peak in peaks]
+    assert owners[0] == owners[1] and len(owners[0]) > 2
+    assert by_torch["report"][0]["steps"]["count"] == by_recorder["report"][0]["steps"]["count"]
+    assert by_recorder["report"][0]["trust"]["complete"] and not [d for d in by_recorder["doubts"] if d["kind"].startswith("history")]
+
+
+def test_a_snapshot_of_the_recorders_history(dryrun, tmp_path):
+    done = dryrun(["--gpu", "A100-80", "--history", "recorder", "--snapshot", "made.pickle"], TRAIN + "    train()\n")
+    assert done.code == 0, done.err
+    with open(tmp_path / "made.pickle", "rb") as file:
+        trace = pickle.load(file)["device_traces"][0]
+    assert len([event for event in trace if event["action"] == "alloc"]) > 20
+    other = dryrun(["--gpu", "A100-80", "--history", "recorder"], TRAIN + "    train()\n", VRAMSCOPE_RECORD=tmp_path / "mine.vram")
+    assert other.code == 2 and "--history recorder: the program is recorded already (VRAMSCOPE_RECORD is set)" in other.err
+    both = dryrun(["--history", "recorder", "--no-history"], "pass")
+    assert both.code == 2 and "--history recorder records the history that --no-history forbids" in both.err
 
 
 def test_an_optimizer_of_optimizers(report):

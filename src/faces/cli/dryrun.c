@@ -8,6 +8,7 @@
 #include "faces/dryrun/report.h"
 #include "faces/dryrun/table.h"
 #include "faces/terminal/statusline.h"
+#include <string.h>
 
 static bool take_number(const vs_cli *cli, vs_option_id id, uint64_t *number) {
   const char *value = cli->line->values[id];
@@ -95,6 +96,8 @@ vs_dryrun_plan vs_cli_plan(const vs_cli *cli, vs_text *list) {
   plan.finds_ranks = vs_cli_has(cli, VS_OPTION_RANKS_THAT_DIFFER);
   (void)take_number(cli, VS_OPTION_RANKS_THAT_DIFFER, &plan.most_ranks);
   if (take_number(cli, VS_OPTION_HISTORY, &plan.history) && plan.history == 0) plan.has_no_history = true;
+  const char *history = values[VS_OPTION_HISTORY];
+  plan.is_recorded = history != NULL && strcmp(history, "recorder") == 0;
   return plan;
 }
 
