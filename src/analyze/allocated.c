@@ -166,13 +166,18 @@ static bool shows_no_split(measure *m, uint32_t rank, const vs_mapping *mapping,
   return end >= at->end && end - at->end >= size;
 }
 
+/* An account without segments has no free blocks either: each block has the bytes that the account says. */
+static bool is_without_segments(const measure *m) {
+  return (vs_snapshot_lacks(m->snapshot) & VS_LACKS_SEGMENTS) != 0;
+}
+
 /* The rounded size of the block that is allocated at a place. */
 static uint64_t size_at_alloc(measure *m, uint32_t rank, uint32_t row) {
   const vs_lifetime *life = &m->lifetimes->rows.data[row];
   const vs_mapping *mapping = mapping_of(m, &m->places.data[rank]);
   const uint64_t size = rounded(m, life->size);
   if (mapping == NULL || !begins_free(m, rank, mapping)) m->out->is_exact = false;
-  if (mapping == NULL) return size;
+  if (mapping == NULL || is_without_segments(m)) return size;
   const uint64_t rest = rest_of(m, rank, mapping, size);
   if (is_private(m, mapping->pool)) {
     if (shows_no_split(m, rank, mapping, size, life->start)) m->out->is_exact = false;
@@ -188,6 +193,7 @@ static uint64_t size_at_alloc(measure *m, uint32_t rank, uint32_t row) {
 static uint64_t size_at_start(measure *m, uint32_t rank, uint32_t row) {
   const vs_mapping *mapping = mapping_of(m, &m->places.data[rank]);
   const uint64_t size = rounded(m, m->lifetimes->rows.data[row].size);
+  if (is_without_segments(m)) return size;
   const uint64_t rest = mapping == NULL ? 0 : rest_of(m, rank, mapping, size);
   if (mapping == NULL) m->out->is_exact = false;
   else if (size >= m->settings.max_split_size) m->places.data[rank].doubt = rest;

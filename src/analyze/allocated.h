@@ -6,6 +6,7 @@
  *   up to 1 MiB is not split off, nor is anything from requests of max_split_size and more
  * and a free block reaches up to the next live block or the end of its segment. So the bytes between a block and what
  * comes next at its alloc tell its size. In expandable segments everything is split off, in pinned host memory nothing.
+ * Accounts without segments (VS_LACKS_SEGMENTS) have the sizes of blocks themselves, to which nothing is added.
  *
  * This checks itself, since a wrong size contradicts what follows. is_exact is false if
  *   - an allocation does not begin where a free block does, or does not fit there, or is in no segment

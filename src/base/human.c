@@ -117,8 +117,12 @@ static void put_decimal(vs_text *text, uint64_t value, uint64_t unit, unsigned p
 }
 
 void vs_text_counted(vs_text *text, uint64_t count, const char *noun) {
+  const size_t size = strlen(noun);
+  const bool is_entry = count != 1 && size > 2 && noun[size - 1] == 'y' && noun[size - 2] != 'e';
   vs_text_count(text, count);
-  vs_text_format(text, " %s%s", noun, count == 1 ? "" : "s");
+  vs_text_byte(text, ' ');
+  vs_text_put(text, noun, size - is_entry);
+  vs_text_cstr(text, is_entry ? "ies" : count == 1 ? "" : "s");
 }
 
 /* Each bound is the value at which the text would round up to the next unit's. */

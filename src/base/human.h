@@ -20,7 +20,7 @@ void vs_text_bytes_change(vs_text *text, int64_t bytes, vs_unit unit);
 /* "1,610,612,736". */
 void vs_text_count(vs_text *text, uint64_t count);
 
-/* "1 block", "12,000 blocks". */
+/* "1 block", "12,000 blocks"; "2 entries", "2 keys". */
 void vs_text_counted(vs_text *text, uint64_t count, const char *noun);
 
 /* "640 us", "8.5 ms", "85 ms", "1.24 s", "42.5 s", "2 min 05 s", "3 h 12 min", "2 d 03 h". */

@@ -343,6 +343,27 @@ static void test_private_pools(void **state) {
   }
 }
 
+/* The range of a block that was freed is no segment: the next block at its address keeps its own size. */
+static void test_accounts_say_the_sizes(void **state) {
+  (void)state;
+  if (VS_FREESTANDING) return; /* the page's engine reads no accounts */
+  made m = made_begin();
+  m.snapshot->format = VS_FORMAT_KINETO;
+  m.snapshot->lacks = VS_LACKS_SEGMENTS;
+  (void)made_event(&m, VS_EVENT_ALLOC, 100 * MiB, 4 * MiB - 1);
+  (void)made_event(&m, VS_EVENT_FREE_REQUESTED, 100 * MiB, 4 * MiB - 1);
+  (void)made_event(&m, VS_EVENT_ALLOC, 100 * MiB, 3 * MiB);
+  (void)made_event(&m, VS_EVENT_ALLOC, 200 * MiB, 8 * MiB);
+  (void)made_event(&m, VS_EVENT_FREE_REQUESTED, 100 * MiB, 3 * MiB);
+  made_trace(&m, 0);
+  (void)made_segment(&m, 0, 200 * MiB, 8 * MiB, "");
+  (void)made_block(&m, 8 * MiB, 8 * MiB, VS_BLOCK_ALLOCATED);
+  const vs_allocated allocated = measure(&m);
+  assert_int_equal(allocated.peak, 11 * MiB);
+  assert_int_equal(allocated.end, 8 * MiB);
+  made_end(&m);
+}
+
 /* Without completed frees it is unknown which free blocks were one. */
 static void test_half_recorded_frees(void **state) {
   (void)state;
@@ -374,6 +395,7 @@ int main(void) {
       cmocka_unit_test(test_older_blocks_below_the_peak),
       cmocka_unit_test(test_a_pending_block_is_not_allocated),
       cmocka_unit_test(test_private_pools),
+      cmocka_unit_test(test_accounts_say_the_sizes),
       cmocka_unit_test(test_half_recorded_frees),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -112,6 +112,23 @@ static void counts(void **state) {
   vs_text_deinit(&text);
 }
 
+static void counted_nouns(void **state) {
+  (void)state;
+  vs_text text;
+  vs_text_init(&text, vs_host_default(), NULL);
+  vs_text_counted(&text, 1, "block");
+  expect_text(&text, "1 block");
+  vs_text_counted(&text, 12000, "block");
+  expect_text(&text, "12,000 blocks");
+  vs_text_counted(&text, 1, "entry");
+  expect_text(&text, "1 entry");
+  vs_text_counted(&text, 2, "entry");
+  expect_text(&text, "2 entries");
+  vs_text_counted(&text, 0, "key");
+  expect_text(&text, "0 keys");
+  vs_text_deinit(&text);
+}
+
 static void durations(void **state) {
   (void)state;
   static const struct {
@@ -189,8 +206,9 @@ static void shares(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(bytes),  cmocka_unit_test(bytes_up),  cmocka_unit_test(changes),
-      cmocka_unit_test(counts), cmocka_unit_test(durations), cmocka_unit_test(shares),
+      cmocka_unit_test(bytes),  cmocka_unit_test(bytes_up),      cmocka_unit_test(changes),
+      cmocka_unit_test(counts), cmocka_unit_test(counted_nouns), cmocka_unit_test(durations),
+      cmocka_unit_test(shares),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
