@@ -171,13 +171,18 @@ static void check_recorder(const vs_snapshot *s, vs_trust *out) {
 }
 
 /* What the account of another program does not say. */
-static void check_account(const vs_snapshot *s, vs_trust *out) {
+static void check_account(const vs_slice *slice, vs_trust *out) {
+  const vs_snapshot *s = slice->snapshot;
   if (!vs_format_is_account(s->format)) return;
   found(out, VS_FINDING_NO_SEGMENTS, (vs_snapshot_lacks(s) & VS_LACKS_SEGMENTS) != 0, -1);
   found(out, VS_FINDING_NO_ROUNDING, (vs_snapshot_lacks(s) & VS_LACKS_ROUNDING) != 0, -1);
   found(out, VS_FINDING_UNKNOWN_STREAMS, (vs_snapshot_lacks(s) & VS_LACKS_STREAMS) != 0, -1);
   found(out, VS_FINDING_NO_STACKS, (vs_snapshot_lacks(s) & VS_LACKS_STACKS) != 0, -1);
   found(out, VS_FINDING_LEFT_OUT, s->left_out, -1);
+  found(out, VS_FINDING_UNKNOWN_KINDS, s->unknown_kinds, -1);
+  for (size_t i = 0; i < s->shown.count; i++)
+    if (s->shown.data[i].device == slice->device)
+      found(out, VS_FINDING_OTHER_PROCESSES, s->shown.data[i].others, -1);
 }
 
 static void check_mark(const vs_slice *slice, vs_trust *out) {
@@ -287,7 +292,7 @@ vs_status vs_trust_build(const vs_host *host, const vs_lifetimes *lifetimes, con
   check_recording(slice, out);
   check_exported(slice, out);
   check_recorder(slice->snapshot, out);
-  check_account(slice->snapshot, out);
+  check_account(slice, out);
   check_mark(slice, out);
   found(out, VS_FINDING_UNKNOWN_KEYS, slice->snapshot->unknown_key_count, -1);
   if (slice->event_count == 0) {

@@ -9,6 +9,7 @@ static const struct {
     [VS_FORMAT_KINETO] = {"kineto", "PyTorch profiler trace"},
     [VS_FORMAT_RMM] = {"rmm", "RMM log"},
     [VS_FORMAT_PPROF] = {"pprof", "JAX device memory profile"},
+    [VS_FORMAT_NSYS] = {"nsys", "Nsight Systems export"},
 };
 
 static const char *name(vs_file_format format) { return FORMATS[format].name; }

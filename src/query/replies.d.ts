@@ -121,7 +121,7 @@ declare namespace Replies {
   interface File {
     name: string;
     title: string;
-    format: "pickle" | "json" | "vram" | "kineto" | "rmm" | "pprof";
+    format: "pickle" | "json" | "vram" | "kineto" | "rmm" | "pprof" | "nsys";
     bytes: int | null;
     inflated_bytes: int;
     compressed: boolean;

@@ -121,6 +121,18 @@ static bool put_loss(vs_text *text, const vs_told *told, vs_finding_kind kind) {
   return true;
 }
 
+/* "; shown is process 4711, python3" */
+static void put_shown(vs_text *text, const vs_told *told) {
+  const vs_slice *slice = told->report->slice;
+  for (size_t i = 0; i < slice->snapshot->shown.count; i++) {
+    const vs_shown_process *shown = &slice->snapshot->shown.data[i];
+    const vs_str name = vs_snapshot_string(slice->snapshot, shown->name);
+    if (shown->device != slice->device) continue;
+    vs_text_format(text, "; shown is process %D", shown->pid);
+    if (name.size != 0) vs_text_format(text, ", %S", name);
+  }
+}
+
 void vs_finding_put(vs_text *text, const vs_told *told, vs_finding_kind kind) {
   const uint64_t count = told->report->trust.findings[kind].count;
   if (put_loss(text, told, kind)) return;
@@ -130,10 +142,12 @@ void vs_finding_put(vs_text *text, const vs_told *told, vs_finding_kind kind) {
     put_moment(text, told, told->times->last_us, -1);
     vs_text_cstr(text, " is missing");
   }
-  if (count <= 1) return;
-  vs_text_cstr(text, " (");
-  vs_text_counted(text, count, vs_finding_noun(kind));
-  vs_text_cstr(text, ")");
+  if (count > 1) {
+    vs_text_cstr(text, " (");
+    vs_text_counted(text, count, vs_finding_noun(kind));
+    vs_text_cstr(text, ")");
+  }
+  if (kind == VS_FINDING_OTHER_PROCESSES) put_shown(text, told);
 }
 
 static void put_worst(vs_lines *lines, const vs_told *told, vs_finding_kind worst) {

@@ -124,6 +124,7 @@ void vs_snapshot_destroy(vs_snapshot *s) {
   vs_vec_free(host, &s->actions);
   vs_vec_free(host, &s->unknown_keys);
   vs_vec_free(host, &s->recording.devices);
+  vs_vec_free(host, &s->shown);
   vs_vec_free(host, &s->recording.gaps);
   vs_host_free(host, s, sizeof *s);
 }

@@ -172,8 +172,9 @@ typedef enum vs_file_format {
   VS_FORMAT_KINETO, /* a trace of PyTorch's profiler (snapshot/kineto.h) */
   VS_FORMAT_RMM,    /* a log of RMM's LoggingResourceAdaptor (snapshot/rmm.h) */
   VS_FORMAT_PPROF,  /* JAX's device memory profile (snapshot/pprof.h) */
+  VS_FORMAT_NSYS,   /* an export of Nsight Systems (snapshot/nsys.h) */
 } vs_file_format;
-enum { VS_FORMATS = 6 };
+enum { VS_FORMATS = 7 };
 
 /* False in a WebAssembly module, which has no readers of accounts: so it contains nothing of what is about them alone. */
 static inline bool vs_format_is_account(vs_file_format format) {
@@ -190,6 +191,14 @@ enum {
   VS_LACKS_STREAMS = 8,
   VS_LACKS_STACKS = 16,
 };
+
+/* Of a device in an account that lists several processes: whose memory the columns have. */
+typedef struct vs_shown_process {
+  int32_t device;
+  int64_t pid;
+  uint32_t name;   /* string id; empty: unknown */
+  uint64_t others; /* processes whose memory on the device is left out */
+} vs_shown_process;
 
 typedef struct vs_recorded_device {
   int32_t device;
@@ -259,13 +268,15 @@ typedef struct vs_snapshot {
   VS_VEC(vs_unknown_key) unknown_keys;
   uint64_t unknown_key_count; /* all occurrences */
   vs_file_format format;
-  uint32_t pickle_protocol; /* 0 where the pickle has no PROTO opcode */
-  uint64_t bytes;           /* of the (inflated) input up to its end marker */
-  uint64_t trailing_bytes;  /* after the end marker, without zero padding */
-  uint32_t has;             /* VS_HAS_... */
-  uint32_t lacks;           /* VS_LACKS_... */
-  uint64_t left_out;        /* entries of an account that are not about the memory of a GPU */
-  vs_recording recording;   /* if format is VS_FORMAT_VRAM */
+  uint32_t pickle_protocol;       /* 0 where the pickle has no PROTO opcode */
+  uint64_t bytes;                 /* of the (inflated) input up to its end marker */
+  uint64_t trailing_bytes;        /* after the end marker, without zero padding */
+  uint32_t has;                   /* VS_HAS_... */
+  uint32_t lacks;                 /* VS_LACKS_... */
+  uint64_t left_out;              /* entries of an account that are not about the memory of a GPU */
+  uint64_t unknown_kinds;         /* entries of an account that were left out, because they may be */
+  VS_VEC(vs_shown_process) shown; /* by device; empty: the account does not tell processes apart */
+  vs_recording recording;         /* if format is VS_FORMAT_VRAM */
 } vs_snapshot;
 
 /* The kind of an event; VS_EVENT_UNKNOWN for an action of another name. */

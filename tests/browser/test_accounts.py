@@ -9,12 +9,13 @@ FILES = Path(__file__).parents[1] / "corpus" / "accounts"
 NO_SEGMENTS = "the file lists no segments: reserved and cached memory are unknown"
 
 
-@pytest.mark.parametrize("name", ("kineto", "rmm", "pprof"))
+@pytest.mark.parametrize("name", ("kineto", "rmm", "pprof", "nsys"))
 def test_figures(open_page, served, name):
     with served(FILES / name) as address:
         page = open_page(address)
         page.wait_for_picture()
-        device = report(FILES / name)["devices"][0]
+        devices = report(FILES / name)["devices"]
+        device = next((one for one in devices if one["ooms"]), max(devices, key=lambda one: one["peak"]["requested_bytes"]))  # the one that is shown
         page.tab.wait_for_selector("[data-figure=peak][data-bytes]")
         assert page.figure("peak") in (device["peak"]["allocated_bytes"], device["peak"]["requested_bytes"])
         shown = page.tab.query_selector("[data-figure=reserved]")

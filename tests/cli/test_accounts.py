@@ -7,7 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FILES = ROOT / "tests" / "corpus" / "accounts"
-NAMES = ("kineto", "rmm", "pprof")
+NAMES = ("kineto", "rmm", "pprof", "nsys")  # nsys: the text of its tables; databases are in tests/oracle/test_nsys.py
 
 
 @pytest.fixture

@@ -43,7 +43,7 @@ static void reading(void **state) {
 }
 
 static void reading_accounts(void **state) {
-  static const char *const paths[] = {ACCOUNTS "kineto", ACCOUNTS "rmm", ACCOUNTS "pprof"};
+  static const char *const paths[] = {ACCOUNTS "kineto", ACCOUNTS "rmm", ACCOUNTS "pprof", ACCOUNTS "nsys"};
   (void)state;
   for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
     vs_str bytes = file_bytes(paths[i]);

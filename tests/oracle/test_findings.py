@@ -23,7 +23,7 @@ FINDINGS = Path(__file__).parents[2] / "src" / "analyze" / "findings.def"
 PLANTED_ELSEWHERE = {"unknown_keys", *(kind for _, kinds in LOSSES.values() for kind in kinds)}  # below; test_vram.py
 
 
-ACCOUNTS = {"no_segments", "no_rounding", "no_stacks", "left_out"}  # of other programs' files: tests/unit/analyze/test_trust.c
+ACCOUNTS = {"no_segments", "no_rounding", "no_stacks", "left_out", "unknown_kinds", "other_processes"}  # of other programs' files: tests/unit/analyze/test_trust.c
 
 
 def test_every_finding_is_planted():

@@ -41,7 +41,10 @@ static const char *reason(vs_json devices, vs_json shown) {
   size_t failed = 0;
   for (size_t i = 0; i < vs_json_count(devices); i++)
     failed += vs_json_count(vs_reply_at(vs_json_at(devices, i), "ooms")) != 0;
-  if (vs_json_count(vs_reply_at(shown, "ooms")) == 0) return "the one with the highest peak reserved";
+  if (vs_json_count(vs_reply_at(shown, "ooms")) == 0)
+    return vs_reply_is_unknown(vs_reply_at(shown, "peak_reserved"))
+               ? "the one with the highest peak"
+               : "the one with the highest peak reserved";
   return failed > 1 ? "the first that ran out of memory" : "the one that ran out of memory";
 }
 

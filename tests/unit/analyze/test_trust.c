@@ -441,6 +441,26 @@ static void test_accounts(void **state) {
   }
 }
 
+/* Entries of an account that were left out: of a kind that may be a GPU's, and of other processes on the same GPU. */
+static void test_left_out_of_accounts(void **state) {
+  (void)state;
+  const uint64_t has_them = !VS_FREESTANDING;
+  made m = honest_begin();
+  honest_end(&m);
+  m.snapshot->format = VS_FORMAT_NSYS;
+  m.snapshot->unknown_kinds = 5;
+  expect_ok(vs_vec_reserve(m.host, &m.snapshot->shown, 2));
+  m.snapshot->shown.data[0] = (vs_shown_process){.device = 0, .pid = 7, .others = 2};
+  m.snapshot->shown.data[1] = (vs_shown_process){.device = 1, .pid = 7, .others = 9};
+  m.snapshot->shown.count = 2;
+  const vs_trust trust = judge(&m, 0);
+  assert_int_equal(trust.findings[VS_FINDING_UNKNOWN_KINDS].count, 5 * has_them);
+  assert_int_equal(trust.findings[VS_FINDING_OTHER_PROCESSES].count, 2 * has_them);
+  assert_true(VS_FREESTANDING || !trust.is_complete);
+  was_found[VS_FINDING_UNKNOWN_KINDS] = was_found[VS_FINDING_OTHER_PROCESSES] = true;
+  made_end(&m);
+}
+
 static void test_unknown_action(void **state) {
   (void)state;
   made m = honest_begin();
@@ -525,6 +545,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_marks_of_the_recorder),
     cmocka_unit_test(test_whatif),
     cmocka_unit_test(test_accounts),
+    cmocka_unit_test(test_left_out_of_accounts),
     cmocka_unit_test(test_unknown_action),
     cmocka_unit_test(test_unknown_keys),
     cmocka_unit_test(test_mapped_ranges),
