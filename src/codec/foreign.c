@@ -22,7 +22,10 @@ static const vs_signature signatures[] = {
               "ELF",
               "it is a program, not a memory snapshot"),
     SIGNATURE("\x89PNG", "it is a picture; give the .pickle file that it was made from"),
-    SIGNATURE("SQLite format 3", "it is an SQLite database, not a memory snapshot"),
+    SIGNATURE(
+        "SQLite format 3",
+        "it is an SQLite database; those that Nsight Systems exports are read by the command vramscope, if "
+        "it was built with SQLite"),
     SIGNATURE("version https://git-lfs",
               "it only points to a file in Git LFS; fetch that first: git lfs pull"),
 };
@@ -54,4 +57,8 @@ const char *vs_foreign_sentence(const void *head, size_t size) {
 
 bool vs_begins_as_gzip(const void *head, size_t size) {
   return size >= 2 && memcmp(head, "\x1f\x8b", 2) == 0;
+}
+
+bool vs_begins_as_sqlite(const void *head, size_t size) {
+  return size >= 16 && memcmp(head, "SQLite format 3", 16) == 0;
 }

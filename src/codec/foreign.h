@@ -11,4 +11,8 @@ const char *vs_foreign_sentence(const void *head, size_t size);
 
 bool vs_begins_as_gzip(const void *head, size_t size);
 
+/* The header of an SQLite database, with its zero byte (sqlite.org/fileformat2.html). It has a sentence, too, for those who
+ * do not read databases. */
+bool vs_begins_as_sqlite(const void *head, size_t size);
+
 #endif

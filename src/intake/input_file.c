@@ -51,6 +51,22 @@ static vs_status read_source(void *ctx, void *data, size_t capacity, size_t *cou
                                                                                              : VS_CANCELLED;
 }
 
+/* The decompressed bytes. */
+static vs_reader content_reader(vs_input_file *file) {
+  return head_reader(file->is_compressed ? &file->plain : &file->raw);
+}
+
+/* Opens a database, or refuses what is no file of ours. `path`: of a file that is one as it is stored, or NULL. */
+static vs_status look_at_content(vs_input_file *file, const vs_host *host, const char *path) {
+  const vs_head *head = file->is_compressed ? &file->plain : &file->raw;
+  if (file->databases == NULL || !vs_begins_as_sqlite(head->bytes, head->count))
+    return refuse_foreign(head, &file->error);
+  const vs_status status =
+      file->databases->open(host, path, content_reader(file), &file->error, &file->database);
+  if (status == VS_OK || file->error.status != VS_OK) return status;
+  return vs_fail(&file->error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
+}
+
 static vs_status begin_unpacking(vs_input_file *file, const vs_host *host) {
   VS_ASSERT(file->gzip == NULL);
   file->is_compressed = true;
@@ -65,13 +81,13 @@ static vs_status begin_unpacking(vs_input_file *file, const vs_host *host) {
   if (vs_begins_as_gzip(file->plain.bytes, file->plain.count))
     return vs_fail(&file->error, VS_UNSUPPORTED, VS_NO_OFFSET,
                    "it is compressed twice; unpack it first: gzip -d FILE");
-  return refuse_foreign(&file->plain, &file->error);
+  return look_at_content(file, host, NULL);
 }
 
-static vs_status look(vs_input_file *file, const vs_host *host) {
+static vs_status look(vs_input_file *file, const vs_host *host, const char *path) {
   VS_TRY(fill_head(&file->raw, (vs_reader){.ctx = file, .read = read_source}));
   if (vs_begins_as_gzip(file->raw.bytes, file->raw.count)) return begin_unpacking(file, host);
-  return refuse_foreign(&file->raw, &file->error);
+  return look_at_content(file, host, path);
 }
 
 static vs_status open_disk(vs_input_file *file, const char *path) {
@@ -82,7 +98,10 @@ static vs_status open_disk(vs_input_file *file, const char *path) {
 }
 
 static void begin(vs_input_file *file, const vs_input_options *options) {
-  *file = (vs_input_file){.disk = {.fd = -1}, .inflater = options->inflater, .watch = options->watch};
+  *file = (vs_input_file){.disk = {.fd = -1},
+                          .inflater = options->inflater,
+                          .watch = options->watch,
+                          .databases = options->databases};
   file->error = (vs_error){.status = VS_OK, .offset = VS_NO_OFFSET};
 }
 
@@ -100,7 +119,7 @@ vs_status vs_input_file_over(vs_input_file *file, const vs_host *host, vs_reader
   begin(file, options);
   file->source = source;
   file->bytes = bytes;
-  return opened(file, look(file, host), error);
+  return opened(file, look(file, host, NULL), error);
 }
 
 vs_status vs_input_file_open(vs_input_file *file, const vs_host *host, const char *path,
@@ -109,17 +128,32 @@ vs_status vs_input_file_open(vs_input_file *file, const vs_host *host, const cha
   vs_status status = open_disk(file, path);
   file->source = vs_infile_reader(&file->disk);
   file->bytes = file->disk.size;
-  if (status == VS_OK) status = look(file, host);
+  const bool is_regular = file->disk.is_ours && file->disk.size != VS_NO_SIZE;
+  if (status == VS_OK) status = look(file, host, is_regular ? path : NULL);
   /* VS_NOT_FOUND is VS_IO for the caller: the input cannot be read. */
   return opened(file, status == VS_NOT_FOUND ? VS_IO : status, error);
 }
 
 void vs_input_file_close(vs_input_file *file) {
+  if (file->database != NULL) file->databases->close(file->database);
+  file->database = NULL;
   vs_gzip_destroy(file->gzip);
   file->gzip = NULL;
   vs_infile_close(&file->disk);
 }
 
+/* The library reads the file's pages by itself, so the watcher is told no progress, but can cancel. */
+static vs_status read_database(void *ctx, void *data, size_t capacity, size_t *count) {
+  vs_input_file *file = ctx;
+  const vs_reader reader = file->databases->reader(file->database);
+  const vs_input_watch *watch = &file->watch;
+  VS_TRY(reader.read(reader.ctx, data, capacity, count));
+  VS_ASSERT(*count <= capacity);
+  return watch->reading == NULL || watch->reading(watch->ctx, file->bytes_read, file->bytes) ? VS_OK
+                                                                                             : VS_CANCELLED;
+}
+
 vs_reader vs_input_file_reader(vs_input_file *file) {
-  return head_reader(file->is_compressed ? &file->plain : &file->raw);
+  if (file->database != NULL) return (vs_reader){.ctx = file, .read = read_database};
+  return content_reader(file);
 }

@@ -1,4 +1,5 @@
-/* The bytes of a user's file, for every face: its kind is recognized by content, gzip is decompressed, and bytes are counted.
+/* The bytes of a user's file, for every face: its kind is recognized by content, gzip is decompressed, an SQLite database becomes the
+ * text of its tables (database.h), and bytes are counted.
  *
  * Refused by content, with advice: other compressions, zip archives, web pages, pointers to large files (codec/foreign.h), an
  * empty file, a gzip stream inside another one, and what gzip.h refuses. */
@@ -6,6 +7,7 @@
 #define VS_INTAKE_INPUT_FILE_H
 
 #include "codec/foreign.h"
+#include "intake/database.h"
 #include "intake/gzip.h"
 #include "os/infile.h"
 
@@ -35,6 +37,8 @@ typedef struct vs_input_file {
   bool is_compressed;
   vs_head raw, plain; /* before and after decompression; `plain` only with is_compressed */
   vs_gzip *gzip;      /* NULL if nothing is decompressed */
+  const vs_database_library *databases;
+  void *database; /* NULL if it is none */
   vs_error
       error; /* the cause of a failed read; status VS_OK: none failed, or only `source` knows the cause */
 } vs_input_file;
@@ -43,6 +47,7 @@ typedef struct vs_input_file {
 typedef struct vs_input_options {
   vs_inflater inflater;
   vs_input_watch watch;
+  const vs_database_library *databases; /* NULL: SQLite databases are refused */
 } vs_input_options;
 
 /* Opens `path` ("-": standard input) and examines its beginning. Owner: the caller, vs_input_file_close, if this
@@ -58,7 +63,7 @@ VS_MUST_CHECK vs_status vs_input_file_over(vs_input_file *file, const vs_host *h
 
 void vs_input_file_close(vs_input_file *file);
 
-/* Reads the decompressed content. Valid as long as the file, which must not move. */
+/* Reads the decompressed content, of a database the text of its tables. Valid as long as the file, which must not move. */
 vs_reader vs_input_file_reader(vs_input_file *file);
 
 #endif

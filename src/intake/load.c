@@ -29,5 +29,7 @@ vs_status vs_intake_load(const vs_intake *intake, vs_input_file *file, vs_engine
   const vs_status status = vs_engine_load(engine, reader, &l.source, &options, error);
   if (status != VS_OK && file->error.status != VS_OK)
     *error = file->error; /* the cause of the engine's error */
+  if (status != VS_OK && file->database != NULL)
+    error->offset = VS_NO_OFFSET; /* it would be one of the tables' text, which the file does not contain */
   return status;
 }

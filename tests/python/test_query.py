@@ -656,7 +656,12 @@ def test_html_shows_the_curve_and_escapes(demo):
             assert not reader.open and {"svg", "path", "table"} <= reader.seen and "script" not in reader.seen
 
 
-@pytest.mark.parametrize("name", ["kineto", "rmm", "pprof"])
+def test_databases_are_refused_with_a_sentence():
+    with pytest.raises(vramscope.Error, match="SQLite database.*Nsight Systems exports are read by the command"):
+        vramscope.open(ROOT / "tests" / "corpus" / "database" / "export")
+
+
+@pytest.mark.parametrize("name", ["kineto", "rmm", "pprof", "nsys"])
 def test_files_of_other_programs(name):
     """They have no segments: what is reserved is unknown, and no figure is made of that."""
     with vramscope.open(ROOT / "tests" / "corpus" / "accounts" / name) as snapshot:

@@ -1,4 +1,5 @@
 #include "intake/linked/open.h"
+#include "intake/linked/database.h"
 
 vs_status vs_intake_open(const vs_host *host, const vs_intake *intake, const char *path, vs_engine **engine,
                          vs_error *error) {
@@ -10,6 +11,7 @@ vs_status vs_intake_open(const vs_host *host, const vs_intake *intake, const cha
   if (status == VS_OK || status == VS_UNSUPPORTED) {
     able.name_place = vs_symbols_name;
     able.name_ctx = symbols;
+    able.input.databases = vs_databases_linked();
     status = vs_intake_load_path(host, &able, vs_zlib_linked(), path, *engine, error);
   }
   vs_symbols_destroy(symbols);

@@ -251,6 +251,112 @@ static void want_of_memory_is_told(void **state) {
   assert_true(fault_prove(read_members, NULL) != 0);
 }
 
+/* ---- databases, with a library that the tests make up: its text is "rows" and what it was opened from */
+
+typedef struct database {
+  vs_memory_reader text;
+  char bytes[64];
+} database;
+static database the_database;
+static int opened, closed;
+
+static vs_status open_database(const vs_host *host, const char *path, vs_reader bytes, vs_error *error,
+                               void **out) {
+  char head[64];
+  size_t count = 0;
+  (void)host;
+  if (path == NULL) expect_ok(bytes.read(bytes.ctx, head, sizeof head, &count));
+  if (path == NULL && memcmp(head, "SQLite format 3", 16) != 0)
+    return vs_fail(error, VS_BAD_FORMAT, VS_NO_OFFSET, "the head is missing");
+  if (path == NULL && count > 16 && head[16] == '!')
+    return VS_NO_MEMORY; /* without a sentence: the caller has one */
+  vs_format(the_database.bytes, sizeof the_database.bytes, "rows of %s", path == NULL ? "bytes" : "a path");
+  opened++;
+  *out = &the_database;
+  return VS_OK;
+}
+
+static vs_reader read_database(void *ctx) {
+  database *d = ctx;
+  return vs_reader_from_bytes(&d->text, d->bytes, strlen(d->bytes));
+}
+
+static void close_database(void *ctx) { closed += ctx == &the_database; }
+
+static const vs_database_library databases = {open_database, read_database, close_database};
+
+/* Opens what is in memory as a database; its text, or the status of the failure. */
+static vs_status read_tables(vs_str stored, seen *watch, char text[64], vs_error *error) {
+  vs_memory_reader memory;
+  vs_input_file file;
+  made_up codec = {0};
+  const vs_input_options options = {.inflater = {.ctx = &codec, .begin = begin, .unpack = unpack},
+                                    .watch = {.ctx = watch, .reading = reading},
+                                    .databases = &databases};
+  size_t count;
+  memset(text, 0, 64);
+  VS_TRY(vs_input_file_over(&file, vs_host_default(), vs_reader_from_bytes(&memory, stored.data, stored.size),
+                            stored.size, &options, error));
+  const vs_reader reader = vs_input_file_reader(&file);
+  const vs_status status = reader.read(reader.ctx, text, 63, &count);
+  vs_input_file_close(&file);
+  return status;
+}
+
+static void a_database_is_the_text_of_its_tables(void **state) {
+  (void)state;
+  char text[64];
+  vs_error error;
+  seen watch = {.cancel_at = 1000};
+  opened = closed = 0;
+  expect_ok(read_tables(VS_STR("SQLite format 3\0 and pages"), &watch, text, &error));
+  assert_string_equal(text, "rows of bytes");
+  expect_ok(read_tables(VS_STR("\x1f\x8bSQLite format 3\0 and pages."), &watch, text, &error));
+  assert_string_equal(text, "rows of bytes");
+  assert_int_equal(opened, 2);
+  assert_int_equal(closed, 2);
+}
+
+static void a_database_that_cannot_be_opened_is_told(void **state) {
+  (void)state;
+  char text[64];
+  vs_error error;
+  seen watch = {.cancel_at = 1000};
+  opened = closed = 0;
+  expect_status(read_tables(VS_STR("SQLite format 3\0!"), &watch, text, &error), VS_NO_MEMORY);
+  assert_string_equal(error.text, vs_status_text(VS_NO_MEMORY));
+  vs_memory_reader memory;
+  vs_input_file file;
+  const vs_input_options none = {.watch = {.reading = NULL}};
+  const vs_str stored = VS_STR("SQLite format 3\0 and pages");
+  expect_status(vs_input_file_over(&file, vs_host_default(),
+                                   vs_reader_from_bytes(&memory, stored.data, stored.size), stored.size,
+                                   &none, &error),
+                VS_UNSUPPORTED);
+  assert_non_null(strstr(error.text, "SQLite database"));
+  assert_int_equal(opened + closed, 0);
+}
+
+/* The head was read before the watcher cancels: it is asked again with each piece of text. */
+static void reading_a_database_may_be_cancelled(void **state) {
+  (void)state;
+  char text[64];
+  vs_error error;
+  vs_memory_reader memory;
+  vs_input_file file;
+  seen watch = {.cancel_at = 1000};
+  const vs_input_options options = {.watch = {.ctx = &watch, .reading = reading}, .databases = &databases};
+  const vs_str stored = VS_STR("SQLite format 3\0 and pages");
+  size_t count;
+  expect_ok(vs_input_file_over(&file, vs_host_default(),
+                               vs_reader_from_bytes(&memory, stored.data, stored.size), stored.size, &options,
+                               &error));
+  watch.cancel_at = 0;
+  const vs_reader reader = vs_input_file_reader(&file);
+  expect_status(reader.read(reader.ctx, text, sizeof text, &count), VS_CANCELLED);
+  vs_input_file_close(&file);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(bytes_come_as_they_are),
@@ -262,6 +368,9 @@ int main(void) {
       cmocka_unit_test(progress_is_told_and_may_cancel),
       cmocka_unit_test(a_file_that_is_not_there_cannot_be_read),
       cmocka_unit_test(want_of_memory_is_told),
+      cmocka_unit_test(a_database_is_the_text_of_its_tables),
+      cmocka_unit_test(a_database_that_cannot_be_opened_is_told),
+      cmocka_unit_test(reading_a_database_may_be_cancelled),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
