@@ -1,5 +1,4 @@
 #include "analyze/libraries.h"
-#include "base/map.h"
 #include "base/text.h"
 #include "base/mem.h"
 
@@ -45,24 +44,19 @@ static bool is_before(const vs_slice *slice, vs_moment moment, int64_t time_us) 
 }
 
 /* By the string of its path: the newest total counts. */
-typedef struct totals {
-  vs_map row_of;
-  VS_VEC(vs_library_use) rows;
-} totals;
+typedef struct total {
+  uint64_t bytes;
+  uint32_t path;
+} total;
+typedef VS_VEC(total) totals;
 
-static vs_status set_total(const vs_host *host, totals *all, const vs_snapshot *s,
-                           const vs_library_memory *from) {
-  const size_t slot = vs_map_find(&all->row_of, from->name);
-  if (slot != VS_MAP_NONE) {
-    all->rows.data[all->row_of.slots[slot].value].bytes = from->bytes;
-    return VS_OK;
-  }
-  if (all->rows.count == VS_MOST_LIBRARIES) return VS_LIMIT;
-  VS_TRY(vs_map_reserve(host, &all->row_of));
-  VS_TRY(vs_vec_reserve(host, &all->rows, 1));
-  vs_map_add(&all->row_of, from->name, (uint32_t)all->rows.count);
-  all->rows.data[all->rows.count++] =
-      (vs_library_use){.name = vs_library_name(vs_snapshot_string(s, from->name)), .bytes = from->bytes};
+static vs_status set_total(const vs_host *host, totals *all, const vs_library_memory *from) {
+  size_t at = 0;
+  while (at < all->count && all->data[at].path != from->name) at++;
+  if (at == VS_MOST_LIBRARIES) return VS_LIMIT;
+  VS_TRY(vs_vec_reserve(host, all, 1));
+  all->data[at] = (total){.bytes = from->bytes, .path = from->name};
+  all->count += at == all->count;
   return VS_OK;
 }
 
@@ -73,35 +67,35 @@ static vs_status collect(const vs_host *host, const vs_slice *slice, vs_moment m
     const vs_library_memory *row = &s->libraries.data[i];
     if (row->device != slice->device || !is_before(slice, moment, row->time_us)) continue;
     if (row->name == VS_STRING_EMPTY) *is_complete = row->bytes != 0;
-    else VS_TRY(set_total(host, all, s, row));
+    else VS_TRY(set_total(host, all, row));
   }
   return VS_OK;
 }
 
 /* ---- by name */
 
-static vs_status add_use(const vs_host *host, vs_library_uses *uses, const vs_library_use *use) {
-  for (size_t i = 0; i < uses->list.count; i++) {
-    if (!vs_str_equal(uses->list.data[i].name, use->name)) continue;
-    uses->list.data[i].bytes = vs_sat_add_u64(uses->list.data[i].bytes, use->bytes);
-    return VS_OK;
-  }
+static vs_status add_use(const vs_host *host, vs_library_uses *uses, vs_str name, uint64_t bytes) {
+  size_t at = 0;
+  while (at < uses->list.count && !vs_str_equal(uses->list.data[at].name, name)) at++;
   VS_TRY(vs_vec_reserve(host, &uses->list, 1));
-  uses->list.data[uses->list.count++] = *use;
+  vs_library_use *use = &uses->list.data[at];
+  const uint64_t before = at == uses->list.count ? 0 : use->bytes;
+  *use = (vs_library_use){.name = name, .bytes = vs_sat_add_u64(before, bytes)};
+  uses->list.count += at == uses->list.count;
   return VS_OK;
 }
 
-static bool comes_first(const vs_library_use *a, const vs_library_use *b) {
-  return a->bytes != b->bytes ? a->bytes > b->bytes : vs_str_compare(a->name, b->name) < 0;
+static bool comes_later(const vs_library_use *a, const vs_library_use *b) {
+  return a->bytes != b->bytes ? a->bytes < b->bytes : vs_str_compare(a->name, b->name) > 0;
 }
 
 static void sort(vs_library_uses *uses) {
-  for (size_t i = 1; i < uses->list.count; i++)
-    for (size_t k = i; k != 0 && comes_first(&uses->list.data[k], &uses->list.data[k - 1]); k--) {
-      const vs_library_use before = uses->list.data[k - 1];
-      uses->list.data[k - 1] = uses->list.data[k];
-      uses->list.data[k] = before;
-    }
+  for (size_t i = 1; i < uses->list.count; i++) {
+    vs_library_use *at = &uses->list.data[i];
+    const vs_library_use moved = *at;
+    for (; at != uses->list.data && comes_later(at - 1, &moved); at--) *at = at[-1];
+    *at = moved;
+  }
 }
 
 vs_status vs_libraries_at(const vs_host *host, const vs_slice *slice, vs_moment moment,
@@ -109,12 +103,13 @@ vs_status vs_libraries_at(const vs_host *host, const vs_slice *slice, vs_moment 
   totals all = {0};
   *out = (vs_library_uses){.is_complete = false};
   vs_status status = collect(host, slice, moment, &all, &out->is_complete);
-  if (status == VS_LIMIT) out->is_complete = false;
+  out->is_complete = out->is_complete && status == VS_OK;
   if (status == VS_LIMIT) status = VS_OK;
-  for (size_t i = 0; status == VS_OK && out->is_complete && i < all.rows.count; i++)
-    if (all.rows.data[i].bytes != 0) status = add_use(host, out, &all.rows.data[i]);
-  vs_map_deinit(host, &all.row_of);
-  vs_vec_free(host, &all.rows);
+  for (size_t i = 0; status == VS_OK && out->is_complete && i < all.count; i++)
+    if (all.data[i].bytes != 0)
+      status = add_use(host, out, vs_library_name(vs_snapshot_string(slice->snapshot, all.data[i].path)),
+                       all.data[i].bytes);
+  vs_vec_free(host, &all);
   if (status == VS_OK) sort(out);
   else vs_library_uses_deinit(host, out);
   return status;

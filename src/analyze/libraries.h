@@ -4,7 +4,7 @@
 
 #include "analyze/slice.h"
 
-enum { VS_MOST_LIBRARIES = 1024 }; /* of a device; of a file with more nothing is told */
+enum { VS_MOST_LIBRARIES = 256 }; /* of a device; of a file with more nothing is told */
 
 /* Its usual name, "cuBLAS"; else the path of its file behind site-packages, or else the file's name. Borrowed from the path, or constant. */
 vs_str vs_library_name(vs_str path);

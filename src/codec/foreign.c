@@ -22,10 +22,8 @@ static const vs_signature signatures[] = {
               "ELF",
               "it is a program, not a memory snapshot"),
     SIGNATURE("\x89PNG", "it is a picture; give the .pickle file that it was made from"),
-    SIGNATURE(
-        "SQLite format 3",
-        "it is an SQLite database; those that Nsight Systems exports are read by the command vramscope, if "
-        "it was built with SQLite"),
+    SIGNATURE("SQLite format 3",
+              "it is an SQLite database; vramscope with SQLite reads those of Nsight Systems"),
     SIGNATURE("version https://git-lfs",
               "it only points to a file in Git LFS; fetch that first: git lfs pull"),
 };

@@ -145,16 +145,6 @@ export function deviceText(device) {
 }
 
 /**
- * A frame on one line: "train.py:42 forward".
- * @param {{function: string, file: string, line: number|null}} frame
- */
-export function frameText(frame) {
-  const file = (frame.file ?? "").replace(/^.*[/\\]/, "");
-  const place = frame.line === null || frame.line === undefined ? file : `${file}:${frame.line}`;
-  return [place, frame.function].filter(Boolean).join(" ");
-}
-
-/**
  * Round places for the ticks of an axis of counts, at most about `most` of them in [from, to].
  * @param {number} from @param {number} to @param {number} most
  * @returns {{step: number, values: number[]}}
@@ -194,16 +184,6 @@ export function sentenceText(text) {
   if (!text) return "";
   const begun = /^\w*_/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1);
   return /[.!?]$/.test(begun) ? begun : `${begun}.`;
-}
-
-/**
- * The text in the middle cut out, so that both ends can be read.
- * @param {string} text @param {number} most
- */
-export function middleCut(text, most) {
-  if (text.length <= most) return text;
-  const head = Math.ceil((most - 1) / 2);
-  return `${text.slice(0, head)}\u2026${text.slice(text.length - (most - 1 - head))}`;
 }
 
 /** @param {number} value */

@@ -25,8 +25,6 @@ const BY_ALLOCATION = "allocation";
 
 let paletteTheme = "dark";
 let themeTokens = new Map();
-let pixelTables = new Map();
-let stripePixels = new Map();
 
 /**
  * Tells the palette which theme the page has; canvases have to be drawn again after it.
@@ -35,8 +33,6 @@ let stripePixels = new Map();
 export function setPaletteTheme(theme) {
   paletteTheme = theme;
   themeTokens = new Map();
-  pixelTables = new Map();
-  stripePixels = new Map();
 }
 
 /** "dark" or "light", as shown. */
@@ -56,20 +52,6 @@ export function groupColour(index, by = "line") {
 }
 
 /**
- * The colours of all groups for an ImageData: [index] is a pixel as a little-endian u32.
- * @returns {Uint32Array}
- */
-export function groupPixels(by = "line") {
-  const kind = by === BY_ALLOCATION ? by : "groups";
-  if (!pixelTables.has(kind)) {
-    const count = kind === BY_ALLOCATION ? OWN_COLOURS : GROUP_COLOURS + 1;
-    const table = Uint32Array.from({ length: count }, (_, index) => pixelOfColour(groupColour(index, by)));
-    pixelTables.set(kind, table);
-  }
-  return pixelTables.get(kind);
-}
-
-/**
  * A token of base.css: themeToken("marked") is --marked. Text of a colour, "#rrggbb" where base.css says it
  * so.
  * @param {string} name
@@ -80,15 +62,6 @@ export function themeToken(name) {
     themeTokens.set(name, value);
   }
   return themeTokens.get(name);
-}
-
-/**
- * The same as a pixel.
- * @param {string} name
- */
-export function tokenPixel(name) {
-  if (!stripePixels.has(name)) stripePixels.set(name, pixelOfColour(themeToken(name)));
-  return stripePixels.get(name);
 }
 
 /**
