@@ -74,7 +74,7 @@ def test_whose_memory_is_shown_is_said(tmp_path):
     path = export.write(tmp_path / "report.sqlite")
     assert_figures(path, export)
     (line,) = [line for line in ask(path, "report")["devices"][0]["lines"] if line["about"] == "recording"]
-    assert "the memory of other processes on this GPU is left out; shown is process 4711, python3" in line["text"]
+    assert "other processes on this GPU are left out; shown is process 4711, python3" in line["text"]
 
 
 OLD = tuple(name for name in nsys.COLUMNS[:9] if name not in ("memKind", "contextId", "pc"))

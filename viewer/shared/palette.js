@@ -65,15 +65,6 @@ export function themeToken(name) {
 }
 
 /**
- * "#rrggbb" as a little-endian pixel of an ImageData, opaque.
- * @param {string} colour
- */
-export function pixelOfColour(colour) {
-  const [r, g, b] = channelsOf(colour);
-  return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
-}
-
-/**
  * A colour between two: 0 is the first, 1 the second.
  * @param {string} first @param {string} second @param {number} share
  */

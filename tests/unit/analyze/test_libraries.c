@@ -114,7 +114,7 @@ static void test_newest_totals(void **state) {
     const vs_moment moment = (vs_moment)random_below(&random, 4);
     say(&m, 0, "", 1, 0);
     for (int i = 0; i < 30; i++) {
-      const size_t which = random_below(&random, 4);
+      const size_t which = (size_t)random_below(&random, 4);
       const int64_t time = (int64_t)random_below(&random, 60);
       const uint64_t bytes = random_below(&random, 3) * 1000;
       say(&m, 0, paths[which], bytes, time);
