@@ -89,13 +89,14 @@ def test_events(libraries, tmp_path):
     _, trace, device, done = record(tmp_path, libraries["new"])
     allocs, frees = ([e for e in trace if e["action"] == action] for action in ("alloc", "free_requested"))
     by_size = {e["size"]: e["addr"] for e in allocs}
-    assert [(e["addr"], e["size"], e["stream"]) for e in frees] == [(by_size[n], n, 0) for n in (1, 100, 101)]  # stream: of the block
+    blocks = [(1, 0), (100, 0), (101, 0), (50, 48)]  # their streams, whichever is the current one
+    assert [(e["addr"], e["size"], e["stream"]) for e in frees] == [(by_size[size], size, stream) for size, stream in blocks]
     assert len([e for e in trace if e["action"] == "segment_alloc"]) == len(allocs)
     assert [e["addr"] for e in trace if e["action"] == "segment_free"] == [e["addr"] for e in frees]
-    assert [e["stream"] for e in allocs[-2:]] == [48, 48] and {e["stream"] for e in allocs[:-2]} == {0}
+    assert [e["stream"] for e in allocs[-2:]] == [48, 80] and {e["stream"] for e in allocs[:-2]} == {0}
     (oom,) = [e for e in trace if e["action"] == "oom"]
     assert (oom["size"], oom["device_free"]) == (1 << 40, 12345)
-    assert device["end"]["reserved_bytes"] == sum(e["size"] for e in trace if e["action"] == "segment_alloc") - 3 * (2 << 20)
+    assert device["end"]["reserved_bytes"] == sum(e["size"] for e in trace if e["action"] == "segment_alloc") - 4 * (2 << 20)
     assert done.err.count("vramscope: some requests are seen only after they were rounded") == 1
 
 

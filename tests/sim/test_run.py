@@ -79,6 +79,7 @@ def test_events_are_those_of_pytorchs_history(tmp_path, settings):
     assert got[: len(wanted)] == wanted
     assert {action for action, *_ in got[len(wanted):]} <= {"free_requested"}  # what the program frees when it ends
     assert kinds(report_of(tmp_path / "run.vram")) == {"frees_at_request"}
+    assert ask(tmp_path / "run.vram", "reserved")["libraries"] is None  # the simulation's do not ask the driver
     assert "run.vram: recording" in done.out and "vramscope" not in done.err
     freed = {address for _, address, *_ in got[len(wanted):]}
     assert live_blocks(ours) == live_blocks(theirs, freed)

@@ -9,7 +9,7 @@
 
 #if HAS_DRIVER
 static void *find(const char *name) {
-  void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), *found = NULL;
+  void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND), *found = NULL;
   int (*ask)(const char *, void **, int, unsigned long long, int *) =
       driver == NULL ? NULL : (int (*)(const char *, void **, int, unsigned long long, int *))dlsym(driver, "cuGetProcAddress_v2");
   if (ask == NULL || ask(name, &found, 12000, 0, NULL) != 0) abort();

@@ -46,9 +46,10 @@ int cuDevicePrimaryCtxReset_v2(int device);
 int cuDevicePrimaryCtxRelease_v2(int device);
 #define CALL(name, symbol, version) symbol
 #else
+/* The real driver's own names are bound inside of it, as RTLD_DEEPBIND does it for the simulated one. */
 static void *find(const char *name, int version) {
   enum { FLAGS = IS_PER_THREAD ? 2 : 0 };
-  void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), *found = NULL;
+  void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND), *found = NULL;
   if (driver == NULL) abort();
 #if IS_OLD
   int (*ask)(const char *, void **, int, word) = (int (*)(const char *, void **, int, word))dlsym(driver, "cuGetProcAddress");

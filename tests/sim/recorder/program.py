@@ -88,10 +88,11 @@ for n in range(40, 43):
     thread.start()
     thread.join()
 library.test_set_stream(3)
-get(50)
+on_another_stream = get(50)
+library.test_set_stream(5)
 told.append([1000, stack(sys._getframe())]); library.test_raw_alloc(1000)  # noqa: E702
 library.test_refuse(1 << 40)
-for address in held[:3]:
+for address in [*held[:3], on_another_stream]:
     library.test_free(address)
 with open(sys.argv[2], "w") as file:
     json.dump(told, file)
