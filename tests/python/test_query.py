@@ -657,7 +657,7 @@ def test_html_shows_the_curve_and_escapes(demo):
 
 
 def test_databases_are_refused_with_a_sentence():
-    with pytest.raises(vramscope.Error, match="SQLite database.*Nsight Systems exports are read by the command"):
+    with pytest.raises(vramscope.Error, match="SQLite database; vramscope with SQLite reads those of Nsight Systems"):
         vramscope.open(ROOT / "tests" / "corpus" / "database" / "export")
 
 
