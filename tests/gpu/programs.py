@@ -396,7 +396,7 @@ def main():
         print("\n".join(PROGRAMS))
         return
     torch.manual_seed(0)
-    context, stacks = [*sys.argv[3:], None, None][:2] if len(sys.argv) > 3 else (None, None)
+    context, stacks, *_ = [*sys.argv[3:], None, None]
     torch.cuda.memory._record_memory_history(context=context, stacks=stacks or "all", max_entries=2_000_000)
     PROGRAMS[sys.argv[1]]()
     torch.cuda.synchronize()

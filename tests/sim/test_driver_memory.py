@@ -66,7 +66,7 @@ def test_the_file_has_the_card(libraries, tmp_path):
 
 
 def test_a_context_that_is_reset_has_nothing(libraries, tmp_path):
-    """What was in the primary context; physical memory outlives it."""
+    """Of the primary one; physical memory outlives it, and that of other contexts."""
     told, recording = run(libraries, tmp_path, 2, 60, "reset")
     events = [event["event"] for event in ask(recording, "events", top=10000)["events"] if event["action"] == "alloc"]
     assert totals_at(recording, events[-2]) == told[-2]
@@ -83,10 +83,20 @@ def test_a_ring_file_repeats_them(libraries, tmp_path):
 
 
 def test_without_the_driver_they_are_unknown(libraries, tmp_path):
-    """A program whose runtime reaches the driver in another way, and one that is recorded later: nothing is told, rather than 0."""
+    """A program whose runtime does not reach the driver through the recorder: nothing is told, rather than 0."""
     subprocess.run(["cc", "-shared", "-fPIC", "-Wl,-rpath,$ORIGIN", "-o", tmp_path / "libcudart.so", HERE / "cudart.c"], check=True,
                    timeout=60)
     _, recording = run(libraries, tmp_path, 1, 10, LD_LIBRARY_PATH=f"{tmp_path}:{LIBRARIES}")
+    assert ask(recording, "reserved")["libraries"] is None
+
+
+def test_another_driver_is_not_seen(libraries, tmp_path):
+    """From the moment on at which a program finds a function that the recorder does not call on, nothing is told."""
+    (tmp_path / "other.c").write_text("int cuMemAlloc_v2(void) { return 0; }")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", libraries / "libother.so", tmp_path / "other.c"], check=True, timeout=60)
+    told, recording = run(libraries, tmp_path, 1, 10, "other")
+    events = [event["event"] for event in ask(recording, "events", top=10000)["events"] if event["action"] == "alloc"]
+    assert totals_at(recording, events[-2]) == told[-2] != {}
     assert ask(recording, "reserved")["libraries"] is None
 
 

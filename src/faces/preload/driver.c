@@ -44,7 +44,7 @@ static bool find_owner(const void *caller, vs_stackwalk_start start, vs_library_
   return true;
 }
 
-/* In our functions alone: the caller is the driver's. */
+/* For our functions themselves: whoever calls them calls the driver. */
 #define OWNER(owner, device) owner_of(__builtin_return_address(0), vs_stackwalk_here(), (device), (owner))
 
 /* The first time that memory of it is asked for. */
@@ -194,23 +194,30 @@ static CUresult mem_unmap(CUdeviceptr address, size_t bytes) {
 
 typedef CUresult destroy_function(CUcontext);
 typedef CUresult primary_function(CUdevice);
+typedef CUresult retain_primary_function(CUcontext *, CUdevice);
 
 static CUresult context_destroy(CUcontext context) {
   CALL_ON(code, cuCtxDestroy_v2, destroy_function, (context));
-  if (code == CUDA_SUCCESS && context != NULL) vs_driver_context_ended((uint64_t)(uintptr_t)context, 0);
+  if (code == CUDA_SUCCESS && context != NULL) vs_driver_context_ended((uint64_t)(uintptr_t)context);
+  return code;
+}
+
+static CUresult primary_retain(CUcontext *context, CUdevice device) {
+  CALL_ON(code, cuDevicePrimaryCtxRetain, retain_primary_function, (context, device));
+  if (code == CUDA_SUCCESS) vs_driver_primary_context(device, (uint64_t)(uintptr_t)*context);
   return code;
 }
 
 static CUresult primary_reset(CUdevice device) {
   CALL_ON(code, cuDevicePrimaryCtxReset_v2, primary_function, (device));
-  if (code == CUDA_SUCCESS) vs_driver_context_ended(0, device);
+  if (code == CUDA_SUCCESS) vs_driver_primary_context_ended(device);
   return code;
 }
 
 /* The context ends with its last user. */
 static CUresult primary_release(CUdevice device) {
   CALL_ON(code, cuDevicePrimaryCtxRelease_v2, primary_function, (device));
-  if (code == CUDA_SUCCESS && !vs_driver_has_primary_context(device)) vs_driver_context_ended(0, device);
+  if (code == CUDA_SUCCESS && !vs_driver_has_primary_context(device)) vs_driver_primary_context_ended(device);
   return code;
 }
 

@@ -1,4 +1,5 @@
 #include "faces/preload/driver_lookup.h"
+#include "faces/preload/driver_memory.h"
 #include "os/library.h"
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -108,13 +109,14 @@ function *vs_driver_original(vs_driver_call call) {
 
 /* ---- ours for the driver's */
 
-/* Not if the driver's function is another one than ours calls on. */
+/* Not if the driver's function is another one than ours calls on: its calls are missed. */
 static void replace(uint32_t call, void **address) {
   function *const *const table = atomic_load_explicit(&ours, memory_order_acquire);
   function *before = NULL, *const theirs = to_function(*address);
   if (table == NULL || theirs == NULL || theirs == table[call]) return;
   if (atomic_compare_exchange_strong(&originals[call], &before, theirs) || before == theirs)
     memcpy(address, &table[call], sizeof *address);
+  else vs_driver_memory_missed();
 }
 
 static bool is_meant(const struct call *call, const char *name, int version, cuuint64_t flags) {

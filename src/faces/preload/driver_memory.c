@@ -38,13 +38,18 @@ typedef struct card {
 static struct {
   vs_lock lock;
   uint32_t forks, era;
-  bool has_failed; /* for lack of room: nothing is told any more */
+  bool has_failed; /* not all is seen, or there was no room: nothing is told any more */
   bool is_told[C10_MOST_DEVICES], is_told_changed[C10_MOST_DEVICES];
   uint32_t count; /* libraries */
   library *libraries[MOST_LIBRARIES];
   table allocations, handles, mappings;
   card cards[C10_MOST_DEVICES];
+  uint64_t primary[C10_MOST_DEVICES]; /* contexts; 0: unknown */
 } all;
+
+static _Atomic bool has_missed;
+
+void vs_driver_memory_missed(void) { has_missed = true; }
 
 /* ---- tables */
 
@@ -86,6 +91,7 @@ static void begin_process(void) {
   all.has_failed = false;
   all.count = 0;
   memset(all.is_told, 0, sizeof all.is_told);
+  memset(all.primary, 0, sizeof all.primary);
   all.allocations = all.handles = all.mappings = (table){.unused = 0};
 }
 
@@ -103,6 +109,12 @@ static void enter(void) {
   const uint32_t era = vs_recording_era();
   if (all.era != era) mark_all();
   all.era = era;
+}
+
+static void fail(void) {
+  all.has_failed = true;
+  memcpy(all.is_told_changed, all.is_told, sizeof all.is_told);
+  memset(all.is_told, 0, sizeof all.is_told);
 }
 
 /* ---- writing */
@@ -133,6 +145,7 @@ static void put_changes(vs_recorder *recorder) {
 }
 
 static void leave(void) {
+  if (has_missed && !all.has_failed) fail();
   put_changes(vs_recording_current());
   vs_lock_give(&all.lock);
 }
@@ -145,12 +158,6 @@ void vs_driver_memory_open(vs_recorder *recorder) {
 }
 
 /* ---- totals */
-
-static void fail(void) {
-  all.has_failed = true;
-  memcpy(all.is_told_changed, all.is_told, sizeof all.is_told);
-  memset(all.is_told, 0, sizeof all.is_told);
-}
 
 static library *library_of(const char *path, uint32_t *number) {
   for (*number = 0; *number < all.count; ++*number)
@@ -224,15 +231,34 @@ void vs_driver_freed(uint64_t address) {
   leave();
 }
 
-void vs_driver_context_ended(uint64_t context, int32_t device) {
-  enter();
+static void end_context(uint64_t context) {
   for (size_t i = 0; i < all.allocations.rows.count; i++) {
     const live_row row = all.allocations.rows.data[i];
     if (find(&all.allocations, row.key) != &all.allocations.rows.data[i]) continue; /* not in use */
-    if (context != 0 ? row.other != context : row.device != (uint32_t)device) continue;
+    if (row.other != context) continue;
     take_off(&row);
     forget(&all.allocations, row.key);
   }
+}
+
+void vs_driver_context_ended(uint64_t context) {
+  enter();
+  end_context(context);
+  leave();
+}
+
+void vs_driver_primary_context(int32_t device, uint64_t context) {
+  if (!is_device(device)) return;
+  enter();
+  all.primary[device] = context;
+  leave();
+}
+
+void vs_driver_primary_context_ended(int32_t device) {
+  if (!is_device(device)) return;
+  enter();
+  if (all.primary[device] != 0) end_context(all.primary[device]);
+  else fail();
   leave();
 }
 

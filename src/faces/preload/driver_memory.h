@@ -13,7 +13,8 @@
  *   forks    a child of a fork has none of it: CUDA does not outlive a fork
  *
  * Threads: any. The lock is held while a total is recorded, so the newest record has the newest total. No function calls the driver,
- * PyTorch or Python. Without memory for a row, or with more libraries than there is room for, nothing is told any more. */
+ * PyTorch or Python. Without memory for a row, with more libraries than there is room for, or where a call is missed, nothing is told any
+ * more. */
 #ifndef VS_PRELOAD_DRIVER_MEMORY_H
 #define VS_PRELOAD_DRIVER_MEMORY_H
 
@@ -31,8 +32,14 @@ typedef struct vs_driver_owner {
 /* Memory at an address, in a context. */
 void vs_driver_allocated(const vs_driver_owner *owner, uint64_t address, uint64_t bytes, uint64_t context);
 void vs_driver_freed(uint64_t address);
-/* The context has ended, with all its memory; 0: all contexts of the device. */
-void vs_driver_context_ended(uint64_t context, int32_t device);
+/* Which context is the device's primary one; it may end and be made anew. */
+void vs_driver_primary_context(int32_t device, uint64_t context);
+/* A context has ended, with all its memory. Without having been told which one is the primary one, nothing is told any more. */
+void vs_driver_context_ended(uint64_t context);
+void vs_driver_primary_context_ended(int32_t device);
+
+/* A program has found a function of the driver that is not seen here: its memory is not, either. Takes no lock. */
+void vs_driver_memory_missed(void);
 
 /* Physical memory: created with one handle, which may be retained and is released; mapped, and unmapped by ranges. */
 void vs_driver_created(const vs_driver_owner *owner, uint64_t handle, uint64_t bytes);

@@ -40,7 +40,7 @@ pytorch = ctypes.CDLL(str(folder / "libc10_cuda.so"))
 pytorch.test_allocate.restype = ctypes.c_void_p
 pytorch.test_allocate.argtypes, pytorch.test_free.argtypes = [ctypes.c_size_t], [ctypes.c_void_p]
 account = dict.fromkeys(NAMES.values(), 0)
-mapped = dict.fromkeys(NAMES.values(), 0)  # what of that belongs to no context
+mapped = dict.fromkeys(NAMES.values(), 0)  # what of that does not belong to the primary context
 live = []  # functions that give something back
 told = []
 
@@ -122,8 +122,8 @@ def rows(name, library):
 def a_context(name, library):
     context = library.test_context(5 * MiB)
     assert context and library.test_begin() == 0
-    add(name, 5 * MiB)
-    live.append(lambda: (library.test_context_end(context), library.test_begin(), add(name, -5 * MiB)))
+    add(name, 5 * MiB, True)
+    live.append(lambda: (library.test_context_end(context), library.test_begin(), add(name, -5 * MiB, True)))
 
 
 held = []
@@ -147,6 +147,10 @@ for _ in range(steps):
 if "reset" in sys.argv[4:]:
     assert libraries["libnccl.so.2"].test_reset() == 0
     account = mapped
+    snapshot()
+if "other" in sys.argv[4:]:
+    _ = ctypes.CDLL(str(folder / "libother.so")).cuMemAlloc_v2  # which the program finds, and perhaps calls
+    libraries["libnccl.so.2"].test_alloc(100)
     snapshot()
 if "storm" in sys.argv[4:]:
     for _ in range(100_000):
