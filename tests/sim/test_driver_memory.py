@@ -65,9 +65,10 @@ def test_the_file_has_the_card(libraries, tmp_path):
     assert done.code == 0 and "GPU 0, NVIDIA GeForce RTX 4090 (simulated), at the" in done.out and "      NCCL  " in done.out, done.out
 
 
-def test_a_context_that_is_reset_has_nothing(libraries, tmp_path):
+@pytest.mark.parametrize("name", ["libnccl.so.2", "libold.so"])
+def test_a_context_that_is_reset_has_nothing(libraries, tmp_path, name):
     """Of the primary one; physical memory outlives it, and that of other contexts."""
-    told, recording = run(libraries, tmp_path, 2, 60, "reset")
+    told, recording = run(libraries, tmp_path, 2, 60, "reset", name)
     events = [event["event"] for event in ask(recording, "events", top=10000)["events"] if event["action"] == "alloc"]
     assert totals_at(recording, events[-2]) == told[-2]
     assert totals_at(recording) == told[-1] and 0 < sum(told[-1].values()) < sum(told[-2].values())

@@ -208,17 +208,36 @@ static CUresult primary_retain(CUcontext *context, CUdevice device) {
   return code;
 }
 
-static CUresult primary_reset(CUdevice device) {
-  CALL_ON(code, cuDevicePrimaryCtxReset_v2, primary_function, (device));
+static CUresult primary_was_reset(CUresult code, CUdevice device) {
   if (code == CUDA_SUCCESS) vs_driver_primary_context_ended(device);
   return code;
 }
 
+static CUresult primary_reset(CUdevice device) {
+  CALL_ON(code, cuDevicePrimaryCtxReset_v2, primary_function, (device));
+  return primary_was_reset(code, device);
+}
+
+/* Which CUDA's runtimes ask for. */
+static CUresult primary_reset_old(CUdevice device) {
+  CALL_ON(code, cuDevicePrimaryCtxReset, primary_function, (device));
+  return primary_was_reset(code, device);
+}
+
 /* The context ends with its last user. */
-static CUresult primary_release(CUdevice device) {
-  CALL_ON(code, cuDevicePrimaryCtxRelease_v2, primary_function, (device));
+static CUresult primary_was_released(CUresult code, CUdevice device) {
   if (code == CUDA_SUCCESS && !vs_driver_has_primary_context(device)) vs_driver_primary_context_ended(device);
   return code;
+}
+
+static CUresult primary_release(CUdevice device) {
+  CALL_ON(code, cuDevicePrimaryCtxRelease_v2, primary_function, (device));
+  return primary_was_released(code, device);
+}
+
+static CUresult primary_release_old(CUdevice device) {
+  CALL_ON(code, cuDevicePrimaryCtxRelease, primary_function, (device));
+  return primary_was_released(code, device);
 }
 
 /* ---- questions for functions */

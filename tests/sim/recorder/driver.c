@@ -20,6 +20,9 @@ typedef struct properties {
   unsigned char flags[8];
 } properties;
 
+#ifndef IS_OLD
+#define IS_OLD 0
+#endif
 #ifndef IS_PER_THREAD
 #define IS_PER_THREAD 0
 #endif
@@ -120,5 +123,5 @@ void *test_context(size_t bytes) {
   return CALL(cuMemAlloc, cuMemAlloc_v2, 3020)(&address, bytes) == 0 ? context : NULL;
 }
 int test_context_end(void *context) { return CALL(cuCtxDestroy, cuCtxDestroy_v2, 4000)(context); }
-int test_reset(void) { return CALL(cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2, 11000)(0); }
+int test_reset(void) { return CALL(cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2, IS_OLD ? 7000 : 11000)(0); }
 int test_primary_release(void) { return CALL(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, 11000)(0); }

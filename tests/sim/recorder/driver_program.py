@@ -144,8 +144,8 @@ for _ in range(steps):
         name = rng.choice(list(libraries))
         rng.choice(ways)(name, libraries[name])
     snapshot()
-if "reset" in sys.argv[4:]:
-    assert libraries["libnccl.so.2"].test_reset() == 0
+if sys.argv[4:5] == ["reset"]:
+    assert libraries[sys.argv[5]].test_reset() == 0
     account = mapped
     snapshot()
 if "other" in sys.argv[4:]:
