@@ -1,7 +1,7 @@
 /* The parts of loaded libraries, and their linkage tables: the words through which a library calls functions of others. */
 #include "os/library.h"
+#include "os/loader.h"
 #include <elf.h>
-#include <link.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -120,7 +120,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *ctx) {
 size_t vs_library_redirect(const void *inside, const char *name, const void *function,
                            vs_library_slots *changed) {
   linkage l = {.inside = (uint64_t)(uintptr_t)inside, .name = name, .function = function, .slots = changed};
-  (void)dl_iterate_phdr(visit, &l);
+  (void)vs_loader_visit(visit, &l);
   return l.changed;
 }
 
@@ -156,7 +156,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *ctx) {
 
 const void *vs_library_inside(const char *file) {
   search s = {.file = file};
-  (void)dl_iterate_phdr(look, &s);
+  (void)vs_loader_visit(look, &s);
   return s.inside;
 }
 
@@ -173,6 +173,6 @@ static int measure(struct dl_phdr_info *info, size_t size, void *ctx) {
 
 size_t vs_library_bytes_from(const void *address) {
   extent e = {.address = (uint64_t)(uintptr_t)address};
-  (void)dl_iterate_phdr(measure, &e);
+  (void)vs_loader_visit(measure, &e);
   return (size_t)e.bytes;
 }

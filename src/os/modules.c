@@ -1,16 +1,26 @@
 #include "os/modules.h"
+#include "base/check.h"
+#include "os/loader.h"
+#include "os/pages.h"
 #include <elf.h>
-#include <link.h>
 #include <string.h>
 #include <unistd.h>
 
-typedef struct visit_state {
-  vs_status (*visit)(void *ctx, const vs_module *module);
-  void *ctx;
-  vs_status status;
+/* Copies of the modules, one behind the other in pages, so that nobody's code runs under the lock of the loader: it may allocate
+ * memory, and the program may be in the middle of a malloc.
+ * Invariant: used <= size; is_full: there were more */
+typedef struct list {
+  uint8_t *pages;
+  size_t size, used;
+  bool is_full;
   bool is_first; /* the program itself, which the loader lists without a name */
   char program[4096];
-} visit_state;
+} list;
+
+typedef struct entry {
+  vs_module module; /* its path is behind it */
+  size_t size;      /* with the path, so that the next one is aligned */
+} entry;
 
 static size_t padded(size_t size) { return (size + 3) & ~(size_t)3; }
 
@@ -58,25 +68,58 @@ static void read_headers(const struct dl_phdr_info *info, vs_module *module) {
   }
 }
 
-static int visit_one(struct dl_phdr_info *info, size_t size, void *ctx) {
+static void add(list *l, const vs_module *module) {
+  const size_t path = strlen(module->path) + 1;
+  const entry e = {.module = *module, .size = (sizeof e + path + 15) & ~(size_t)15};
+  l->is_full = l->is_full || e.size > l->size - l->used;
+  if (l->is_full) return;
+  memcpy(l->pages + l->used, &e, sizeof e);
+  memcpy(l->pages + l->used + sizeof e, module->path, path);
+  l->used += e.size;
+}
+
+static int add_one(struct dl_phdr_info *info, size_t size, void *ctx) {
   (void)size;
-  visit_state *state = ctx;
+  list *l = ctx;
   const char *name = info->dlpi_name == NULL ? "" : info->dlpi_name;
-  vs_module module = {.path = state->is_first && *name == 0 ? state->program : name, .base = info->dlpi_addr};
-  if (*module.path != '/' && !state->is_first) module.path = ""; /* linux-vdso.so.1 */
-  state->is_first = false;
+  vs_module module = {.path = l->is_first && *name == 0 ? l->program : name, .base = info->dlpi_addr};
+  if (*module.path != '/' && !l->is_first) module.path = ""; /* linux-vdso.so.1 */
+  l->is_first = false;
   read_headers(info, &module);
-  if (module.end == 0) return 0;
-  state->status = state->visit(state->ctx, &module);
-  return state->status != VS_OK;
+  if (module.end != 0) add(l, &module);
+  return l->is_full;
+}
+
+static vs_status visit_list(const list *l, vs_status (*visit)(void *ctx, const vs_module *module),
+                            void *ctx) {
+  for (size_t at = 0; at < l->used;) {
+    entry e;
+    memcpy(&e, l->pages + at, sizeof e);
+    e.module.path = (const char *)l->pages + at + sizeof e;
+    VS_TRY(visit(ctx, &e.module));
+    at += e.size;
+  }
+  return VS_OK;
 }
 
 vs_status vs_modules_visit(vs_status (*visit)(void *ctx, const vs_module *module), void *ctx) {
-  visit_state state = {.visit = visit, .ctx = ctx, .is_first = true};
-  const ssize_t size = readlink("/proc/self/exe", state.program, sizeof state.program - 1);
-  state.program[size < 0 ? 0 : size] = 0;
-  (void)dl_iterate_phdr(visit_one, &state);
-  return state.status;
+  enum { FIRST_SIZE = 256 << 10 };
+  list l = {.size = FIRST_SIZE, .is_full = true};
+  const ssize_t size = readlink("/proc/self/exe", l.program, sizeof l.program - 1);
+  l.program[size < 0 ? 0 : size] = 0;
+  vs_status status = VS_OK;
+  for (; l.is_full; l.size *= 2) {
+    void *pages;
+    VS_TRY(vs_pages_map(l.size, VS_PAGES_LAZY, &pages));
+    l.pages = pages;
+    l.used = 0;
+    l.is_full = false;
+    l.is_first = true;
+    (void)vs_loader_visit(add_one, &l);
+    if (!l.is_full) status = visit_list(&l, visit, ctx);
+    vs_pages_unmap(pages, l.size);
+  }
+  return status;
 }
 
 static int read_version(struct dl_phdr_info *info, size_t size, void *ctx) {
@@ -87,6 +130,6 @@ static int read_version(struct dl_phdr_info *info, size_t size, void *ctx) {
 
 uint64_t vs_modules_version(void) {
   uint64_t version = 0;
-  (void)dl_iterate_phdr(read_version, &version);
+  (void)vs_loader_visit(read_version, &version);
   return version;
 }

@@ -16,8 +16,9 @@ typedef struct vs_module {
   uint8_t build_id[VS_BUILD_ID_MOST];
 } vs_module;
 
-/* All modules; *module is borrowed for the call. Stops at a failure of `visit` and returns it. Allocates nothing,
- * because the program may be in the middle of a malloc. */
+/* All modules; *module is borrowed for the call. Stops at a failure of `visit` and returns it. Takes pages of memory and no malloc,
+ * because the program may be in the middle of one; `visit` is called without the loader's lock, so it may do anything.
+ * Fails: VS_NO_MEMORY */
 VS_MUST_CHECK vs_status vs_modules_visit(vs_status (*visit)(void *ctx, const vs_module *module), void *ctx);
 
 /* A number that changes whenever a module is loaded or unloaded. */

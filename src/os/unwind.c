@@ -1,7 +1,7 @@
 #include "os/unwind.h"
 #include "base/check.h"
+#include "os/loader.h"
 #include <elf.h>
-#include <link.h>
 
 /* DWARF's numbers of the registers that a walk needs. */
 #if defined(__aarch64__)
@@ -478,6 +478,6 @@ static int ask_module(struct dl_phdr_info *info, size_t size, void *ctx) {
 
 vs_unwind_rule vs_unwind_find(uint64_t pc) {
   question q = {.pc = pc, .answer = {.kind = VS_UNWIND_GUESS}};
-  (void)dl_iterate_phdr(ask_module, &q);
+  (void)vs_loader_visit(ask_module, &q);
   return q.answer;
 }

@@ -1,12 +1,14 @@
 /* Threads, locks, wakeups, exit hooks; and the modules that their code lies in. */
 #include "base/check.h"
 #include "os/clock.h"
+#include "os/loader.h"
 #include "os/modules.h"
 #include "os/process.h"
 #include "os/thread.h"
 #include "support/test.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -197,14 +199,48 @@ static void test_modules(void **state) {
   assert_int_equal(vs_modules_version(), vs_modules_version());
 }
 
+/* A thread that is nearly always within a visit. Children that are made meanwhile visit, too, which takes the loader's lock. */
+static _Atomic bool is_enough;
+
+static int look_for_long(struct dl_phdr_info *info, size_t size, void *ctx) {
+  (void)info;
+  (void)size;
+  (void)ctx;
+  vs_clock_sleep_ns(2000000);
+  return 1;
+}
+
+static void visit_again_and_again(void *ctx) {
+  while (!is_enough) (void)vs_loader_visit(look_for_long, ctx);
+}
+
+static void test_modules_in_a_child(void **state) {
+  (void)state;
+  vs_thread thread;
+  expect_ok(vs_thread_start(&thread, "visitor", visit_again_and_again, NULL));
+  vs_clock_sleep_ns(10000000);
+  for (int i = 0; i < 20; i++) {
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+      (void)alarm(20);
+      unsigned calls = 0;
+      _exit(vs_modules_visit(refuse, &calls) == VS_CANCELLED && calls == 1 ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  }
+  is_enough = true;
+  vs_thread_join(&thread);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_a_lock_has_one_holder),
-      cmocka_unit_test(test_a_lock_is_tried),
-      cmocka_unit_test(test_a_lock_is_free_in_a_child),
-      cmocka_unit_test(test_signs),
-      cmocka_unit_test(test_exit_hooks_and_names),
-      cmocka_unit_test(test_modules),
+      cmocka_unit_test(test_a_lock_has_one_holder),     cmocka_unit_test(test_a_lock_is_tried),
+      cmocka_unit_test(test_a_lock_is_free_in_a_child), cmocka_unit_test(test_signs),
+      cmocka_unit_test(test_exit_hooks_and_names),      cmocka_unit_test(test_modules),
+      cmocka_unit_test(test_modules_in_a_child),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,13 +9,17 @@
 static vs_folder folder;
 static char path[VS_FOLDER_PATH + 32];
 
-static inline vs_recorder *open_with(vs_record_options options) {
+static inline vs_recorder *open_on(const vs_host *host, vs_record_options options) {
   vs_recorder *recorder;
   vs_error error = {0};
   options.path = path;
   options.may_replace = true;
-  if (vs_record_open(vs_host_default(), &options, &recorder, &error) != VS_OK) fail_msg("%s", error.text);
+  if (vs_record_open(host, &options, &recorder, &error) != VS_OK) fail_msg("%s", error.text);
   return recorder;
+}
+
+static inline vs_recorder *open_with(vs_record_options options) {
+  return open_on(vs_host_default(), options);
 }
 
 static inline vs_record_figures close_it(vs_recorder *recorder) {

@@ -4,6 +4,7 @@
 #include "os/thread.h"
 #include "record/recorder.h"
 #include "recording.h"
+#include "support/fork_host.h"
 #include "support/random.h"
 
 #include <pthread.h>
@@ -520,7 +521,7 @@ static void test_a_child_leaves_the_parents_file_alone(void **state) {
   (void)state;
   crowd c = {0};
   expect_ok(vs_record_stacks_create(NULL, &c.stacks));
-  c.recorder = open_with((vs_record_options){.stacks = c.stacks, .wait = true});
+  c.recorder = open_on(fork_host(), (vs_record_options){.stacks = c.stacks, .wait = true});
   for (; c.next < 1000; c.next++) record(c.recorder, c.next, vs_record_capture(c.stacks));
   const pid_t child = fork();
   assert_true(child >= 0);
@@ -536,7 +537,7 @@ static void test_a_child_leaves_the_parents_file_alone(void **state) {
     vs_format(own, sizeof own, "%s.child", path);
     vs_recorder *recorder;
     const vs_record_options options = {.path = own, .stacks = c.stacks, .wait = true};
-    if (vs_record_open(vs_host_default(), &options, &recorder, NULL) != VS_OK) _exit(3);
+    if (vs_record_open(fork_host(), &options, &recorder, NULL) != VS_OK) _exit(3);
     for (uint64_t i = 0; i < 500; i++) record(recorder, i, vs_record_capture(c.stacks));
     _exit(vs_record_close(recorder, NULL, NULL) == VS_OK ? 0 : 4);
 #else

@@ -109,7 +109,7 @@ typedef struct vs_simcuda_thread {
     uint64_t stream;
   } configurations[16];
   uint32_t account;           /* for whom memory is taken: vs_simcuda_charge */
-  const void *charged_caller; /* the caller whose library has `account`; NULL: `account` is a fixed one */
+  const void *charged_caller; /* the caller whose calls are all for `account`; NULL: any may be for another */
 } vs_simcuda_thread;
 
 /* For whom the simulation takes memory of a card in the calls of this thread from now on: an account of device/sim/accounts.def, or the

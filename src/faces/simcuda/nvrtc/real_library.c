@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <glob.h>
-#include <link.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -10,6 +9,7 @@
 #include <string.h>
 
 #include "faces/simcuda/core/process.h"
+#include "os/modules.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void *library;
@@ -56,16 +56,15 @@ static bool try_pattern(const search *s, const char *pattern) {
 }
 
 /* A Python environment has NVIDIA's libraries in the same site-packages as the libraries that use them. */
-static int try_object(struct dl_phdr_info *object, size_t size, void *ctx) {
+static vs_status try_beside(void *ctx, const vs_module *module) {
   static const char folder[] = "/site-packages/";
-  (void)size;
-  const char *at = strstr(object->dlpi_name, folder);
-  if (at == NULL) return 0;
+  const char *at = strstr(module->path, folder);
+  if (at == NULL) return VS_OK;
   char pattern[PATH_MAX];
-  const int length = (int)(at - object->dlpi_name) + (int)sizeof folder - 1;
-  if (snprintf(pattern, sizeof pattern, "%.*snvidia/*/lib", length, object->dlpi_name) >= (int)sizeof pattern)
-    return 0;
-  return try_pattern(ctx, pattern);
+  const int length = (int)(at - module->path) + (int)sizeof folder - 1;
+  if (snprintf(pattern, sizeof pattern, "%.*snvidia/*/lib", length, module->path) >= (int)sizeof pattern)
+    return VS_OK;
+  return try_pattern(ctx, pattern) ? VS_CANCELLED : VS_OK;
 }
 
 static bool try_variable(const search *s, const char *variable) {
@@ -77,7 +76,7 @@ static bool try_variable(const search *s, const char *variable) {
 
 static bool try_all(search *s, const char *name) {
   s->name = name;
-  return try_list(s, getenv("LD_LIBRARY_PATH")) || dl_iterate_phdr(try_object, s) != 0 ||
+  return try_list(s, getenv("LD_LIBRARY_PATH")) || vs_modules_visit(try_beside, s) == VS_CANCELLED ||
          try_variable(s, "CUDA_HOME") || try_variable(s, "CUDA_PATH") ||
          try_pattern(s, "/usr/local/cuda*/lib64") ||
          try_list(s, "/usr/lib/x86_64-linux-gnu:/usr/lib64:/usr/lib");
