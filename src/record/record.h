@@ -100,7 +100,7 @@ bool vs_record_is_on(const vs_recorder *recorder);
 
 /* Properties of an event beyond those of vs_event. */
 typedef struct vs_record_facts {
-  uint64_t time_ns;         /* of a clock that never goes back; see vs_record_clock */
+  uint64_t time_ns;         /* of a monotonic clock; see vs_record_clock */
   uint32_t metadata;        /* text id, 0: none */
   uint32_t compile_context; /* text id, 0: none */
   int32_t device;           /* -1: pinned host memory; below 32768 */

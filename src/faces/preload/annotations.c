@@ -108,7 +108,7 @@ void vs_annotations_begin(const vs_range_key *key, vs_str domain, vs_str name) {
   open_range *range = &all.ranges[all.count++];
   range->key = *key;
   range->thread = thread;
-  range->time_ns = vs_clock_ns();
+  range->time_ns = vs_clock_quick_ns();
   set_name(range, domain, name);
   vs_recorder *const recorder = vs_recording_current();
   if (recorder != NULL) catch_up(recorder);
@@ -135,7 +135,7 @@ void vs_annotations_end(const vs_range_key *key) {
   if (find(key, thread, &at)) {
     if (recorder != NULL) catch_up(recorder);
     const open_range *range = &all.ranges[at];
-    if (recorder != NULL && range->text != 0) put(recorder, range, false, vs_clock_ns());
+    if (recorder != NULL && range->text != 0) put(recorder, range, false, vs_clock_quick_ns());
     remove_range(at);
   }
   vs_annotations_leave();

@@ -122,7 +122,7 @@ static void fail(void) {
 static bool put(vs_recorder *recorder, const char *path, uint32_t device, uint64_t bytes) {
   uint32_t name;
   if (vs_record_text_intern(vs_recording_stacks(), vs_str_from(path), &name) != VS_OK) return false;
-  vs_record_library(recorder, name, (int32_t)device, bytes, vs_clock_ns());
+  vs_record_library(recorder, name, (int32_t)device, bytes, vs_clock_quick_ns());
   return true;
 }
 

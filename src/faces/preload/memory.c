@@ -53,7 +53,7 @@ bool vs_memory_try(uint32_t index) {
 /* The calls until what is older is learned are not recorded: the state that is written then has them. */
 static void put(const device *d, const vs_event *event) {
   vs_recorder *recorder = vs_recording_now()->recorder;
-  const vs_record_facts facts = {.time_ns = vs_clock_ns(), .device = (int32_t)(d - vs_memory_devices)};
+  const vs_record_facts facts = {.time_ns = vs_clock_quick_ns(), .device = (int32_t)(d - vs_memory_devices)};
   if (recorder != NULL && !vs_memory_is_learning()) vs_record_event(recorder, event, &facts);
 }
 

@@ -3,46 +3,38 @@
 #include <stdatomic.h>
 
 typedef struct entry {
-  _Alignas(64) _Atomic uint32_t sequence;
+  _Alignas(32) _Atomic uint32_t sequence;
   _Atomic uint32_t epoch, count;
   _Atomic vs_context stack;
-  _Atomic uint64_t steps[VS_RECORD_DEPTH_MOST];
+  _Atomic uint64_t hash;
 } entry;
 
-enum { TABLE_BITS = 10 };
+enum { TABLE_BITS = 13 };
 static entry table[1 << TABLE_BITS]; /* takes memory only where it is used */
 
 #define LOAD(member)         atomic_load_explicit(&(member), memory_order_relaxed)
 #define STORE(member, value) atomic_store_explicit(&(member), (value), memory_order_relaxed)
 
-static entry *entry_of(const vs_python_path *path) {
-  return &table[vs_hash_u64(path->hash) >> (64 - TABLE_BITS)];
-}
+static entry *entry_of(vs_python_path path) { return &table[vs_hash_u64(path.hash) >> (64 - TABLE_BITS)]; }
 
-static bool is_equal(const entry *e, const vs_python_path *path) {
-  if (LOAD(e->count) != path->count) return false;
-  uint64_t difference = 0;
-  for (uint32_t i = 0; i < path->count; i++) difference |= LOAD(e->steps[i]) ^ path->steps[i];
-  return difference == 0;
-}
-
-bool vs_python_path_find(const vs_python_path *path, uint32_t epoch, vs_context *stack) {
+bool vs_python_path_find(vs_python_path path, uint32_t epoch, vs_context *stack) {
   const entry *e = entry_of(path);
   const uint32_t before = atomic_load_explicit(&e->sequence, memory_order_acquire);
   *stack = LOAD(e->stack);
-  const bool is_it = (before & 1) == 0 && before != 0 && LOAD(e->epoch) == epoch && is_equal(e, path);
+  const bool is_it = (before & 1) == 0 && before != 0 && LOAD(e->epoch) == epoch &&
+                     LOAD(e->hash) == path.hash && LOAD(e->count) == path.count;
   atomic_thread_fence(memory_order_acquire);
   return is_it && LOAD(e->sequence) == before;
 }
 
-void vs_python_path_keep(const vs_python_path *path, uint32_t epoch, vs_context stack) {
+void vs_python_path_keep(vs_python_path path, uint32_t epoch, vs_context stack) {
   entry *e = entry_of(path);
   uint32_t before = LOAD(e->sequence);
   if ((before & 1) != 0 || !atomic_compare_exchange_strong(&e->sequence, &before, before + 1)) return;
   atomic_thread_fence(memory_order_release);
   STORE(e->epoch, epoch);
-  STORE(e->count, path->count);
+  STORE(e->count, path.count);
   STORE(e->stack, stack);
-  for (uint32_t i = 0; i < path->count; i++) STORE(e->steps[i], path->steps[i]);
+  STORE(e->hash, path.hash);
   atomic_store_explicit(&e->sequence, before + 2, memory_order_release);
 }

@@ -97,7 +97,7 @@ static void leave_all(void) {
 /* A state that is begun and not ended counts as none. */
 static vs_status put_state(vs_recorder *recorder, vs_record_moment moment) {
   vs_status status = VS_OK;
-  vs_record_state_begin(recorder, moment, vs_clock_ns());
+  vs_record_state_begin(recorder, moment, vs_clock_quick_ns());
   for (uint32_t i = 0; i < C10_MOST_DEVICES && status == VS_OK; i++)
     status = put_device(&vs_memory_devices[i], recorder);
   if (status == VS_OK) vs_record_state_end(recorder);

@@ -1,8 +1,10 @@
 /* Deadlines, calendar time, and a file that grows line by line. */
 #include "os/clock.h"
 #include "os/outfile.h"
+#include "os/thread.h"
 #include "support/test.h"
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/time.h>
@@ -25,6 +27,28 @@ static void test_sleep_until(void **state) {
   assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
   assert_true(after >= deadline);
   vs_clock_sleep_until_ns(0); /* long past */
+}
+
+/* Between two readings of the exact clock, also while threads renew it. */
+static _Atomic bool is_wrong;
+
+static void read_quickly(void *ctx) {
+  enum { MOST_WRONG = 100000, TIME = 1500000000 };
+  (void)ctx;
+  const uint64_t began = vs_clock_ns();
+  for (uint64_t before = began; before < began + TIME;) {
+    const uint64_t quick = vs_clock_quick_ns(), after = vs_clock_ns();
+    if (quick + MOST_WRONG < before || quick > after + MOST_WRONG) is_wrong = true;
+    before = after;
+  }
+}
+
+static void test_quick_clock(void **state) {
+  (void)state;
+  vs_thread threads[3];
+  for (int i = 0; i < 3; i++) expect_ok(vs_thread_start(&threads[i], "clock", read_quickly, NULL));
+  for (int i = 0; i < 3; i++) vs_thread_join(&threads[i]);
+  assert_false(is_wrong);
 }
 
 static void expect_local(const char *zone, uint64_t wall_ns, vs_clock_calendar wanted) {
@@ -82,6 +106,7 @@ static void test_log(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_sleep_until),
+      cmocka_unit_test(test_quick_clock),
       cmocka_unit_test(test_local),
       cmocka_unit_test(test_log),
   };
