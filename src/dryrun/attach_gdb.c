@@ -6,32 +6,59 @@ typedef vs_attach_room room;
 
 #define FAIL(status, ...) vs_fail(error, (status), VS_NO_OFFSET, __VA_ARGS__)
 
-/* ---- the commands */
+/* ---- the commands
+ *
+ * gdb ends a file of commands at the first failure, and goes on with the next one of its own command line. So the steps are functions, each
+ * called there. A gdb before 14 fails after each function that it called in a process whose processor has AMX registers: it cannot write
+ * those back ("Couldn't write extended state status"). The function has run then, and the other registers are right again, so its answer is
+ * read from memory. For the same reason its argument is written below the stack by us: gdb would call malloc for it. */
 
 static void put_quoted(room *r, const char *text) {
   vs_attach_put(r, "\"");
   for (; *text != 0; text++) {
-    if (*text == '"' || *text == '\\') vs_attach_put(r, "\\");
-    vs_attach_put(r, (const char[]){*text, 0});
+    const uint8_t c = (uint8_t)*text;
+    const bool is_plain = c >= ' ' && c < 0x7f && c != '"' && c != '\\';
+    const char octal[] = {'\\', (char)('0' + (c >> 6)), (char)('0' + (c >> 3 & 7)), (char)('0' + (c & 7)), 0};
+    vs_attach_put(r, is_plain ? (const char[]){*text, 0} : octal);
   }
   vs_attach_put(r, "\"");
 }
 
-/* The program gets its signals. 258: RTLD_NOW | RTLD_GLOBAL. The commands of the breakpoints are what is done at the first that is hit. */
+/* Into the room that vramscope-stop made on the stack. */
+static void put_argument(room *r, const char *text) {
+  char size[24];
+  vs_format(size, sizeof size, "%U", (uint64_t)strlen(text) + 1);
+  vs_attach_put(r, "set {char[");
+  vs_attach_put(r, size);
+  vs_attach_put(r, "]}$sp = ");
+  put_quoted(r, text);
+  vs_attach_put(r, "\n");
+}
+
+/* The program gets its signals. 258: RTLD_NOW | RTLD_GLOBAL. The steps do nothing unless the program was stopped where Python may be called, at the first
+ * breakpoint that was hit: anywhere else it may hold a lock. 16 KiB are more than a path, and than what a function may use below its stack. */
 static vs_status write_commands(room *r, vs_error *error) {
   VS_TRY(vs_outfile_create(&r->out, r->commands, false, error));
   vs_attach_put(
       r, "set pagination off\nset confirm off\nset breakpoint pending off\nhandle all nostop noprint pass\n"
-         "sharedlibrary libc.so\nsharedlibrary libdl\nsharedlibrary libpython\n"
-         "break PyEval_SaveThread\nbreak PyEval_RestoreThread\nbreak PyErr_CheckSignals\nbreak "
-         "PyGILState_Ensure\n"
-         "commands 1-4\ndelete breakpoints\n"
-         "printf \"vramscope-library %d\\n\", ((void *(*)(const char *, int))dlopen)(");
-  put_quoted(r, r->library);
-  vs_attach_put(r, ", 258) != 0\nsharedlibrary libvramscope-record\n"
-                   "printf \"vramscope-script %d\\n\", ((int (*)(const char *))vramscope_record_script)(");
-  put_quoted(r, r->script);
-  vs_attach_put(r, ")\nend\ncontinue\ndelete breakpoints\ndetach\n");
+         "set $vramscope_sp = 0\n"
+         "define vramscope-library\nif $vramscope_sp\n");
+  put_argument(r, r->library);
+  vs_attach_put(r, "call (void)((void *(*)(const char *, int))dlopen)((const char *)$sp, 258)\nend\nend\n"
+                   "define vramscope-script\nif $vramscope_sp\nsharedlibrary libvramscope-record\n"
+                   "set *(int *)&vramscope_record_script_answer = -1\n");
+  put_argument(r, r->script);
+  vs_attach_put(r, "call ((void (*)(const char *))vramscope_record_script)((const char *)$sp)\nend\nend\n"
+                   "define vramscope-answer\nif $vramscope_sp\n"
+                   "printf \"vramscope-script %d\\n\", *(int *)&vramscope_record_script_answer\nend\nend\n"
+                   "define vramscope-end\nif $vramscope_sp\nset $sp = $vramscope_sp\nend\n"
+                   "delete breakpoints\ndetach\nend\n"
+                   "sharedlibrary libc.so\nsharedlibrary libdl\nsharedlibrary libpython\n"
+                   "break PyEval_SaveThread\nbreak PyEval_RestoreThread\nbreak PyErr_CheckSignals\n"
+                   "break PyGILState_Ensure\n"
+                   "commands 1-4\ndelete breakpoints\nprintf \"vramscope-stopped\\n\"\n"
+                   "set $vramscope_sp = $sp\nset $sp = $sp - 16384\nend\n"
+                   "continue\n");
   return vs_outfile_finish(&r->out, error);
 }
 
@@ -75,6 +102,14 @@ static vs_status debug(room *r, vs_error *error) {
                          r->pid,
                          (char[]){"-x"},
                          r->commands,
+                         (char[]){"-ex"},
+                         (char[]){"vramscope-library"},
+                         (char[]){"-ex"},
+                         (char[]){"vramscope-script"},
+                         (char[]){"-ex"},
+                         (char[]){"vramscope-answer"},
+                         (char[]){"-ex"},
+                         (char[]){"vramscope-end"},
                          NULL};
   const vs_child_variable quiet = {.name = "DEBUGINFOD_URLS", .value = NULL}; /* nothing is fetched */
   const vs_child_plan plan = {.words = words,
@@ -114,13 +149,15 @@ static vs_status judge(const room *r, const char *said, vs_error *error) {
   if (strstr(said, "vramscope-script 0") != NULL) return VS_OK;
   if (strstr(said, "vramscope-script 1") != NULL)
     return FAIL(VS_UNSUPPORTED, "process %U is ending, or is being attached to already", pid);
-  if (strstr(said, "vramscope-library 0") != NULL)
+  if (strstr(said, "\"vramscope_record_script_answer\" in current context") != NULL)
     return FAIL(VS_UNSUPPORTED, "process %U cannot load %s", pid, r->library);
   if (strstr(said, "not permitted") != NULL || strstr(said, "already traced") != NULL)
     return say_forbidden(r, error);
   if (strstr(said, "\"PyEval_SaveThread\" not defined") != NULL)
     return FAIL(VS_UNSUPPORTED, "process %U (%s) does not run Python", pid, r->proc.name);
   if (!vs_process_is_alive((int64_t)pid)) return FAIL(VS_NOT_FOUND, "process %U has ended", pid);
+  if (strstr(said, "vramscope-stopped") != NULL)
+    return FAIL(VS_UNSUPPORTED, "gdb stopped process %U, and could not call functions there", pid);
   if (strstr(said, "Breakpoint 4 at") != NULL)
     return FAIL(VS_UNSUPPORTED,
                 "process %U did not run Python for %u seconds, so nothing was changed there: try again", pid,

@@ -49,12 +49,16 @@ static void run(void *ctx) {
   script.is_running = false;
 }
 
-int vramscope_record_script(const char *path) {
-  if (!vs_python_is_running() || script.is_running || strlen(path) >= sizeof script.path) return 1;
+int vramscope_record_script_answer;
+
+static bool start(const char *path) {
+  if (!vs_python_is_running() || script.is_running || strlen(path) >= sizeof script.path) return false;
   vs_thread_join(&script.thread);
   vs_format(script.path, sizeof script.path, "%s", path);
   script.is_running = true;
-  if (vs_thread_start(&script.thread, "vramscope", run, NULL) == VS_OK) return 0;
+  if (vs_thread_start(&script.thread, "vramscope", run, NULL) == VS_OK) return true;
   script.is_running = false;
-  return 1;
+  return false;
 }
+
+void vramscope_record_script(const char *path) { vramscope_record_script_answer = start(path) ? 0 : 1; }
