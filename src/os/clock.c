@@ -44,6 +44,7 @@ static uint64_t ns_of(uint64_t ticks, uint64_t rate) {
 static bool counter_is_a_clock(void) {
   static _Atomic int8_t answer; /* 0: not asked yet */
   if (LOAD(answer) != 0) return LOAD(answer) > 0;
+  const int number = errno;
   char name[4] = "";
   const int fd =
       open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);
@@ -51,6 +52,7 @@ static bool counter_is_a_clock(void) {
       fd >= 0 && read(fd, name, sizeof name) == sizeof name && memcmp(name, "tsc\n", sizeof name) == 0;
   if (fd >= 0) (void)close(fd);
   STORE(answer, is_it ? 1 : -1);
+  errno = number;
   return is_it;
 }
 
@@ -85,8 +87,9 @@ static void draw(reading now) {
 /* False: the line ended before now, at `spans` times its span, or is being written. */
 static inline bool read_line(uint64_t spans, uint64_t *ns) {
   const uint32_t before = atomic_load_explicit(&line.sequence, memory_order_acquire);
-  const uint64_t begin = LOAD(line.ns), rate = LOAD(line.rate), span = LOAD(line.span),
-                 ticks = __builtin_ia32_rdtsc() - LOAD(line.counter);
+  const uint64_t begin = LOAD(line.ns), rate = LOAD(line.rate), span = LOAD(line.span);
+  if (span == 0) return false;
+  const uint64_t ticks = __builtin_ia32_rdtsc() - LOAD(line.counter);
   *ns = begin + ns_of(ticks, rate);
   atomic_thread_fence(memory_order_acquire);
   return (before & 1) == 0 && ticks < spans * span && LOAD(line.sequence) == before;
@@ -94,16 +97,15 @@ static inline bool read_line(uint64_t spans, uint64_t *ns) {
 
 /* A line that could not be renewed is used a little longer. */
 static uint64_t __attribute__((noinline)) renew(void) {
-  const int number = errno;
+  if (!counter_is_a_clock()) return vs_clock_ns();
   uint32_t before = LOAD(line.sequence);
   reading now = {.counter = 0};
-  const bool is_read = counter_is_a_clock() && read_both(&now);
-  if (is_read && (before & 1) == 0 && atomic_compare_exchange_strong(&line.sequence, &before, before + 1)) {
+  if (read_both(&now) && (before & 1) == 0 &&
+      atomic_compare_exchange_strong(&line.sequence, &before, before + 1)) {
     atomic_thread_fence(memory_order_release);
     draw(now);
     atomic_store_explicit(&line.sequence, before + 2, memory_order_release);
   }
-  errno = number;
   uint64_t ns;
   return read_line(2, &ns) ? ns : vs_clock_ns();
 }
