@@ -1,6 +1,7 @@
 """What libraries take from the CUDA driver, as the recorder sees it: against the account of the program that takes it, at every event of the
 allocator. The libraries are recorder/driver.c, which asks the driver as a CUDA runtime does; the driver is the simulated one."""
 
+import itertools
 import json
 import mmap
 import os
@@ -365,3 +366,72 @@ def test_where_of_a_process_without_pytorch(libraries, tmp_path, process):
     (pytorch,) = rows_below(document, "pytorch")
     assert pytorch["bytes"] is None and pytorch["why"] == "PyTorch's allocator was not seen in this process"
     assert {row["name"]: row["bytes"] for row in rows_below(document, "library")} == told["end"]
+
+
+def top(env, folder, *arguments):
+    done = finish([BINARY, "top", *arguments], env, folder)
+    assert done.code == 0, done.err
+    return done.out
+
+
+def test_top_shows_what_a_process_records(libraries, tmp_path, process):
+    """The figures of `where PID`: what PyTorch allocated and reserved, and the sum of the other libraries."""
+    told, recording = run(libraries, tmp_path, 1, 60)
+    reserved = ask(recording, "reserved")
+    pid, env = process(recording)
+    (row,) = json.loads(top(env, tmp_path, "--json", "-p", str(pid)))["processes"]
+    assert row["pytorch_allocated_bytes"] == reserved["requested_bytes"] + reserved["rounding_bytes"] > 0
+    assert row["pytorch_reserved_bytes"] == reserved["reserved_bytes"] > row["pytorch_allocated_bytes"]
+    assert row["libraries_bytes"] == sum(told[-1].values()) > 0
+    assert (row["pytorch_unknown"], row["libraries_unknown"]) == (None, None)
+    text = top({**env, "COLUMNS": "80"}, tmp_path, "--once")
+    assert max(map(len, text.splitlines())) <= 80
+    (heading,) = [line for line in text.splitlines() if "PID" in line]
+    (line,) = [line for line in text.splitlines() if str(pid) in line]
+    sizes = [f"{size / 2**30:.2f}" for size in (row["used_bytes"], row["pytorch_allocated_bytes"], row["pytorch_reserved_bytes"], row["libraries_bytes"])]
+    assert re.search(r"GiB +Alloc +Reserv +Libs", heading) and re.search(" +".join(map(re.escape, sizes)), line), text
+
+
+def test_top_says_why_it_does_not_know(libraries, tmp_path, process):
+    told, recording = run(libraries, tmp_path, 1, 60, "alone")
+    pid, env = process(recording)
+    (row,) = json.loads(top(env, tmp_path, "--json", "-p", str(pid)))["processes"]
+    assert (row["pytorch_allocated_bytes"], row["pytorch_reserved_bytes"]) == (None, None)
+    assert row["pytorch_unknown"] == "PyTorch's allocator was not seen in this process"
+    assert row["libraries_bytes"] == sum(told["end"].values()) and row["libraries_unknown"] is None
+    (tmp_path / "other.txt").write_bytes(bytes(mmap.PAGESIZE))
+    other, env = process(tmp_path / "other.txt")
+    (row,) = json.loads(top(env, tmp_path, "--json", "-p", str(other)))["processes"]
+    assert row["pytorch_unknown"] == row["libraries_unknown"] == f"the process is not recorded (vramscope attach {other})"
+    assert row["libraries_bytes"] is row["pytorch_reserved_bytes"] is None
+    assert "Alloc" not in top(env, tmp_path, "--once")
+
+
+def test_top_tells_the_gpus_of_a_process_apart(libraries, tmp_path, process):
+    """The recording is about device 0 of the process alone, which its CUDA_VISIBLE_DEVICES names."""
+    _, recording = run(libraries, tmp_path, 1, 10)
+    pid, env = process(recording, gpus=2)
+    first, second = sorted(json.loads(top(env, tmp_path, "--json", "-p", str(pid)))["processes"], key=lambda row: row["device"])
+    assert first["pytorch_reserved_bytes"] == ask(recording, "reserved")["reserved_bytes"]
+    assert second["pytorch_reserved_bytes"] is None and second["pytorch_unknown"] == "the recording has no memory of this GPU"
+    (alone,) = json.loads(top(env, tmp_path, "--json", "-i", "1", "-p", str(pid)))["processes"]
+    assert alone["pytorch_reserved_bytes"] is None
+
+
+def test_top_reads_a_recording_that_grows(libraries, tmp_path, process):
+    """While it stays, a recording is read again."""
+    _, recording = run(libraries, tmp_path, 1, 10)
+    pid, env = process(recording)
+    with subprocess.Popen([BINARY, "top", "--ndjson", "-d", "0.1", "-p", str(pid)], env=env, stdout=subprocess.PIPE, text=True) as shown:
+        before = json.loads(shown.stdout.readline())["processes"][0]["pytorch_reserved_bytes"]
+        (tmp_path / "more").mkdir()
+        _, more = run(libraries, tmp_path / "more", 1, 40)
+        expected = ask(more, "reserved")["reserved_bytes"]
+        recording.write_bytes(more.read_bytes())
+        now = before
+        for line in itertools.islice(shown.stdout, 200):
+            now = json.loads(line)["processes"][0]["pytorch_reserved_bytes"]
+            if now not in (before, None):
+                break
+        shown.terminate()
+    assert now == expected > before

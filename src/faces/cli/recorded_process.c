@@ -4,7 +4,7 @@
 #include "ledger/ledger.h"
 #include "os/proc.h"
 
-enum { PATH = VS_RECORDED_PATH };
+enum { PATH = VS_RECORDED_PATH, VARIABLE = 4096 };
 
 static const char proc_root[] = "/proc";
 
@@ -20,6 +20,47 @@ vs_status vs_recorded_process_find(uint64_t pid, char path[VS_RECORDED_PATH], vs
   if (vs_proc_shares_paths(proc_root, pid)) vs_format(path, PATH, "%s", mapped);
   else vs_format(path, PATH, "/proc/%U/root%s", pid, mapped);
   return VS_OK;
+}
+
+/* ---- the machine, as the process sees it */
+
+/* A variable that decides CUDA's numbers in the process, of which this process may have another value. */
+static const char *variable_of(uint64_t pid, const char *name, const char *usual, char to[VARIABLE]) {
+  const vs_status status = vs_proc_variable(proc_root, pid, name, to, VARIABLE);
+  return status == VS_OK ? to : status == VS_NOT_FOUND ? usual : NULL;
+}
+
+/* CUDA shows all cards if the variable is not set, which is the same as naming them all. */
+static const char all_cards[] =
+    "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31";
+
+vs_status vs_recorded_process_open_devices(const vs_host *host, uint64_t pid, vs_devices **devices,
+                                           vs_devices_failure *failure) {
+  char visible[VARIABLE], order[VARIABLE];
+  const vs_devices_options options = {.host = host,
+                                      .visible = variable_of(pid, "CUDA_VISIBLE_DEVICES", all_cards, visible),
+                                      .order = variable_of(pid, "CUDA_DEVICE_ORDER", "", order)};
+  return vs_devices_open(&options, devices, failure);
+}
+
+static vs_metric number_among(vs_devices *devices, const char *uuid) {
+  for (uint32_t i = 0; i < vs_devices_count(devices); i++) {
+    vs_devices_info info;
+    if (vs_devices_info_of(devices, i, &info) == VS_OK &&
+        vs_str_equal(vs_str_from(info.uuid), vs_str_from(uuid)))
+      return info.cuda_index;
+  }
+  return (vs_metric){.reason = VS_REASON_NOT_VISIBLE};
+}
+
+vs_metric vs_recorded_process_number(const vs_host *host, uint64_t pid, const char *uuid) {
+  vs_devices *devices;
+  vs_devices_failure failure;
+  if (vs_recorded_process_open_devices(host, pid, &devices, &failure) != VS_OK)
+    return (vs_metric){.reason = VS_REASON_NO_DRIVER};
+  const vs_metric number = number_among(devices, uuid);
+  vs_devices_close(devices);
+  return number;
 }
 
 static vs_status ask(vs_client *client, const char *method, int64_t device, vs_json_doc *reply,

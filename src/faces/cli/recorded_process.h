@@ -20,6 +20,13 @@ void vs_recorded_process_read(vs_recorded_process *out, const vs_host *host, uin
                               vs_metric cuda);
 void vs_recorded_process_deinit(vs_recorded_process *process);
 
+/* The GPUs of this machine with the numbers that they have in the process. Fails: as vs_devices_open */
+VS_MUST_CHECK vs_status vs_recorded_process_open_devices(const vs_host *host, uint64_t pid,
+                                                         vs_devices **devices, vs_devices_failure *failure);
+
+/* The number that the process has for the GPU of this UUID, by its CUDA_VISIBLE_DEVICES. */
+vs_metric vs_recorded_process_number(const vs_host *host, uint64_t pid, const char *uuid);
+
 /* The recording that the process writes, by a path that can be opened here. Fails with a clause, as in vs_ledger_figure.why. */
 enum { VS_RECORDED_PATH = 4096 };
 VS_MUST_CHECK vs_status vs_recorded_process_find(uint64_t pid, char path[VS_RECORDED_PATH], vs_error *why);

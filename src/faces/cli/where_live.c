@@ -5,7 +5,7 @@
 #include "os/proc.h"
 #include <vramscope/devices.h>
 
-enum { VARIABLE = 4096, MOST_CARDS = 64 };
+enum { MOST_CARDS = 64 };
 
 static const char nvml[] = "NVML", proc_root[] = "/proc";
 
@@ -205,25 +205,13 @@ static vs_status add_cards(live *l, vs_error *error) {
 
 /* ---- the machine, as the process sees it ------------------------------------------------------------------------ */
 
-/* A variable that decides CUDA's numbers in the process, of which this process may have another value. */
-static const char *variable_of(uint64_t pid, const char *name, const char *usual, char to[VARIABLE]) {
-  const vs_status status = vs_proc_variable(proc_root, pid, name, to, VARIABLE);
-  return status == VS_OK ? to : status == VS_NOT_FOUND ? usual : NULL;
-}
-
-/* CUDA shows all cards if the variable is not set, which is the same as naming them all. */
-static const char all_cards[] =
-    "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31";
-
 static vs_status open_devices(live *l, vs_error *error) {
-  char visible[VARIABLE], order[VARIABLE];
   vs_devices_failure failure;
-  vs_devices_options options = {.host = l->cli->host};
-  if (l->pid != 0) {
-    options.visible = variable_of(l->pid, "CUDA_VISIBLE_DEVICES", all_cards, visible);
-    options.order = variable_of(l->pid, "CUDA_DEVICE_ORDER", "", order);
-  }
-  const vs_status status = vs_devices_open(&options, &l->devices, &failure);
+  const vs_host *host = l->cli->host;
+  const vs_devices_options options = {.host = host};
+  const vs_status status = l->pid == 0
+                               ? vs_devices_open(&options, &l->devices, &failure)
+                               : vs_recorded_process_open_devices(host, l->pid, &l->devices, &failure);
   if (status != VS_OK) return vs_fail(error, status, VS_NO_OFFSET, "%s", failure.text);
   l->has_driver = true;
   const vs_status added = add_cards(l, error);
