@@ -313,6 +313,35 @@ def test_settings_are_those_that_pytorch_reads(libraries, tmp_path):
     assert ask(tmp_path / "run.vram", "info")["settings"]["PYTORCH_CUDA_ALLOC_CONF"] == "max_split_size_mb:64"
 
 
+AGAIN = """
+import ctypes, sys
+
+library = ctypes.CDLL(f"{sys.argv[1]}/libnccl.so.2")
+library.test_alloc.argtypes, library.test_alloc.restype = [ctypes.c_size_t], ctypes.c_ulonglong
+recorder = ctypes.CDLL(sys.argv[2])
+recorder.vramscope_record_begin.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.c_uint64, ctypes.c_char_p, ctypes.c_size_t]
+recorder.vramscope_record_end.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+said = ctypes.create_string_buffer(500)
+assert library.test_begin() == 0 and library.test_alloc(3 << 20) != 0
+assert recorder.vramscope_record_end(said, 500) == 0, said.value
+assert library.test_alloc(5 << 20) != 0
+assert recorder.vramscope_record_begin(b"second.vram", 0, 0, said, 500) == 0, said.value
+assert recorder.vramscope_record_ready(said, ctypes.c_size_t(500)) == 0, said.value
+assert library.test_alloc(1 << 20) != 0
+"""
+
+
+def test_what_comes_between_two_recordings_is_in_the_second(libraries, tmp_path):
+    """One ends, a library takes memory, and another is begun from inside."""
+    env = environment_of({"LD_PRELOAD": RECORDER, "VRAMSCOPE_RECORD": tmp_path / "run.vram", "LD_LIBRARY_PATH": LIBRARIES,
+                          "VRAMSCOPE_SIM_GPU": "8GiB", "PYTHONPATH": None})
+    env.pop("PYTHONPATH")
+    done = finish([sys.executable, "-c", AGAIN, str(libraries), str(RECORDER)], env, tmp_path)
+    assert done.code == 0, done.err
+    ends = [ask(tmp_path / name, "libraries")["devices"][0]["end_bytes"] for name in ("run.vram", "second.vram")]
+    assert ends == [3 * MiB, 9 * MiB]
+
+
 # ---- a process that records now: its recording is mapped, the driver's figures are a fake NVML's
 
 

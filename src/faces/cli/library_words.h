@@ -11,7 +11,7 @@ bool vs_library_words_are_alone(vs_json reply);
 void vs_library_words_alone(vs_cli *cli, vs_json file, vs_json reply);
 
 /* A line below the report of a GPU; nothing where the file does not tell of all libraries, or they had no memory. */
-void vs_library_words_below(vs_cli *cli, vs_json reply, int64_t device);
+void vs_library_words_below(vs_cli *cli, vs_json reply, int64_t number);
 
 /* A line for each GPU that libraries alone have memory of. */
 void vs_library_words_others(vs_cli *cli, vs_json reply);

@@ -60,15 +60,20 @@ static void look_at_card(int32_t device) {
  * the library is loaded. */
 static bool is_simulated;
 
+/* From vs_driver_watch on memory is followed, also while nothing is recorded: a recording that begins later has it then. Constant once the
+ * library is loaded. */
+static bool is_watched;
+
 /* A library's memory begins the recording, so that a program without PyTorch has one. Not where only a request of PyTorch's that fails keeps
  * it. PyTorch's allocator begins one itself, before it calls the driver. */
 static void open_recording(const vs_driver_owner *owner) {
-  if (!owner->is_pytorch && !is_simulated && !vs_recording_is_on_oom()) (void)vs_recording_now();
+  if (owner->is_pytorch || is_simulated || vs_recording_is_on_oom()) return;
+  if (vs_recording_is_wanted()) (void)vs_recording_now();
 }
 
 static bool owner_of(const void *caller, vs_stackwalk_start start, int32_t device, vs_driver_owner *owner) {
   vs_library_place place;
-  if (device < 0 || !vs_recording_is_wanted() || !find_owner(caller, start, &place)) return false;
+  if (device < 0 || !is_watched || !find_owner(caller, start, &place)) return false;
   look_at_card(device);
   *owner = (vs_driver_owner){
       .path = place.path, .is_pytorch = begins_with(file_of(place.path), "libc10_cuda."), .device = device};
@@ -293,5 +298,6 @@ static vs_driver_function *const ours[VS_DRIVER_CALLS] = {
 
 void vs_driver_watch(void) {
   is_simulated = vs_library_loaded_symbol(NULL, "vs_call_alloc") != NULL; /* of libvramscope-sim.so */
+  is_watched = true;
   vs_driver_lookup_begin(ours);
 }
