@@ -419,8 +419,9 @@ def top(env, folder, *arguments):
 
 def test_top_shows_what_a_process_records(libraries, tmp_path, process):
     """The figures of `where PID`: what PyTorch allocated and reserved, and the sum of the other libraries."""
-    told, recording = run(libraries, tmp_path, 1, 60)
+    told, recording = run(libraries, tmp_path, 1, 60, "odd")
     reserved = ask(recording, "reserved")
+    assert reserved["rounding_bytes"] == 24
     pid, env = process(recording)
     (row,) = json.loads(top(env, tmp_path, "--json", "-p", str(pid)))["processes"]
     assert row["pytorch_allocated_bytes"] == reserved["requested_bytes"] + reserved["rounding_bytes"] > 0

@@ -1,7 +1,7 @@
 """Takes memory from the driver by several libraries in all ways that driver.c has, at random, and keeps an account of its own; beside them the
 allocator of c10_cuda.c takes segments. Prints, as JSON, the account at each event of that allocator: [{library: bytes}, ...].
 
-    driver_program.py FOLDER SEED STEPS [reset NAME] [other] [storm] [fork]
+    driver_program.py FOLDER SEED STEPS [reset NAME] [other] [odd] [storm] [fork]
     driver_program.py FOLDER SEED STEPS alone [reset NAME] [other] [fork]
 
 alone: without that allocator, as a program without PyTorch. Then it prints, of the account over time, {"peak": bytes, "at_peak": {library: bytes},
@@ -183,6 +183,8 @@ if "other" in sys.argv[4:]:
     _ = ctypes.CDLL(str(folder / "libother.so")).cuMemAlloc_v2  # which the program finds, and perhaps calls
     libraries["libnccl.so.2"].test_alloc(100)
     snapshot()
+if "odd" in sys.argv[4:]:
+    assert pytorch.test_allocate(1000)  # which is rounded
 if "storm" in sys.argv[4:]:
     for _ in range(100_000):
         pytorch.test_free(pytorch.test_allocate(512))
