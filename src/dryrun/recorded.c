@@ -57,7 +57,7 @@ static vs_status name_recording(room *r, vs_error *error) {
   return vs_fail(error, VS_IO, VS_NO_OFFSET, "the path is too long");
 }
 
-/* The recorder creates the file when the program uses the GPU. That it can be created is tried before, so that the program does not run
+/* The recorder creates the file when the program uses the GPU's memory. That it can be created is tried before, so that the program does not run
  * in vain; an older file is removed. */
 static vs_status try_recording(room *r, vs_error *error) {
   vs_mapfile file;
@@ -205,25 +205,38 @@ static vs_status run_simulated(room *r, vs_error *error) {
 
 /* ---- the recordings */
 
-/* Cuts the line at `text`, "PID\tPATH", into its parts; lines of another form are not about recordings. */
-static vs_status take_line(vs_recorded *recorded, char *text) {
-  vs_recorded_file file = {.path = NULL};
+/* "PID\t=": about the newest recording of that process. */
+static void note_pytorch(vs_recorded *recorded, int64_t pid) {
+  for (size_t i = recorded->files.count; i-- > 0;) {
+    if (recorded->files.data[i].pid != pid) continue;
+    recorded->files.data[i].has_pytorch = true;
+    return;
+  }
+}
+
+/* Cuts the line at `text`, "PID\tPATH", into its parts; lines of another form are not about recordings. What is kept because a request of
+ * PyTorch's failed has its memory. */
+static vs_status take_line(vs_recorded *recorded, char *text, bool is_on_oom) {
   uint64_t pid;
   char *tab = strchr(text, '\t');
-  if (tab == NULL || tab[1] != '/') return VS_OK;
+  if (tab == NULL || (tab[1] != '/' && tab[1] != '=')) return VS_OK;
   *tab = 0;
   if (!vs_parse_u64(vs_str_from(text), &pid) || pid > INT64_MAX) return VS_OK;
-  file = (vs_recorded_file){.pid = (int64_t)pid, .path = tab + 1};
+  const vs_recorded_file file = {.pid = (int64_t)pid, .path = tab + 1, .has_pytorch = is_on_oom};
+  if (tab[1] == '=') {
+    note_pytorch(recorded, file.pid);
+    return VS_OK;
+  }
   VS_TRY(vs_vec_reserve(recorded->host, &recorded->files, 1));
   recorded->files.data[recorded->files.count++] = file;
   return VS_OK;
 }
 
-static vs_status take_lines(vs_recorded *recorded) {
+static vs_status take_lines(vs_recorded *recorded, bool is_on_oom) {
   char *line = recorded->lines.bytes.data;
   for (char *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
     *end = 0;
-    VS_TRY(take_line(recorded, line));
+    VS_TRY(take_line(recorded, line, is_on_oom));
   }
   return VS_OK;
 }
@@ -231,7 +244,8 @@ static vs_status take_lines(vs_recorded *recorded) {
 static vs_status gather(room *r, vs_error *error) {
   VS_TRY(vs_infile_text(r->list, SIZE_MAX, &r->recorded->lines, error));
   vs_text_byte(&r->recorded->lines, 0);
-  return r->recorded->lines.status == VS_OK ? take_lines(r->recorded) : r->recorded->lines.status;
+  return r->recorded->lines.status == VS_OK ? take_lines(r->recorded, r->plan->is_on_oom)
+                                            : r->recorded->lines.status;
 }
 
 /* ---- the whole */

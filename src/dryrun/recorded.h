@@ -25,6 +25,7 @@ typedef struct vs_recorded_plan {
 typedef struct vs_recorded_file {
   int64_t pid;
   const char *path;
+  bool has_pytorch; /* memory of PyTorch's allocator; else what libraries took alone */
 } vs_recorded_file;
 
 typedef struct vs_recorded {

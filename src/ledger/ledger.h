@@ -100,6 +100,11 @@ void vs_ledger_add_pytorch(vs_ledger *ledger, uint32_t parent, const vs_ledger_f
  * `why`. */
 void vs_ledger_add_libraries(vs_ledger *ledger, uint32_t parent, vs_json division, vs_str why);
 
+/* A process in which PyTorch's allocator has no memory of the card: what libraries have, from a device of the reply of "libraries". */
+typedef enum vs_library_moment { VS_LIBRARIES_AT_PEAK, VS_LIBRARIES_AT_END } vs_library_moment;
+void vs_ledger_add_without_pytorch(vs_ledger *ledger, uint32_t parent, vs_json libraries,
+                                   vs_library_moment moment);
+
 /* Whether that document is a reply of "reserved" whose figures are numbers of bytes. Fails: VS_BAD_ARGUMENT, `error` says which is not */
 VS_MUST_CHECK vs_status vs_ledger_check_division(vs_json division, vs_error *error);
 
@@ -113,5 +118,9 @@ VS_MUST_CHECK vs_status vs_ledger_add_dryrun(vs_ledger *ledger, vs_json reply, u
 /* What a snapshot or recording knows, from the reply of "reserved". */
 VS_MUST_CHECK vs_status vs_ledger_add_recorded(vs_ledger *ledger, vs_json reply, vs_str moment,
                                                vs_error *error);
+
+/* The same of a card of which PyTorch's allocator has no memory, from a device of the reply of "libraries". */
+VS_MUST_CHECK vs_status vs_ledger_add_recorded_libraries(vs_ledger *ledger, vs_json libraries,
+                                                         vs_library_moment at, vs_str moment);
 
 #endif

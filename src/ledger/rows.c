@@ -103,14 +103,16 @@ void vs_ledger_add_pytorch(vs_ledger *ledger, uint32_t parent, const vs_ledger_f
                                            .figure = vs_ledger_unknown(why)});
 }
 
-void vs_ledger_add_libraries(vs_ledger *ledger, uint32_t parent, vs_json division, vs_str why) {
-  const vs_json libraries = vs_reply_at(division, "libraries");
+/* `key`: the member of each library that has its bytes. A library that had none then has no row. */
+static void add_libraries(vs_ledger *ledger, uint32_t parent, vs_json reply, const char *key, vs_str why) {
+  const vs_json libraries = vs_reply_at(reply, "libraries");
   for (size_t i = 0; i < vs_json_count(libraries); i++) {
     const vs_json library = vs_json_at(libraries, i);
+    if (vs_reply_u64(library, key) == 0) continue;
     (void)vs_ledger_add(ledger, parent,
                         &(vs_ledger_entry){.kind = VS_LEDGER_LIBRARY,
                                            .name = vs_reply_str(library, "library"),
-                                           .figure = vs_ledger_known(vs_reply_u64(library, "bytes"), told)});
+                                           .figure = vs_ledger_known(vs_reply_u64(library, key), told)});
   }
   if (vs_json_kind(libraries) != VS_JSON_ARRAY)
     (void)vs_ledger_add(ledger, parent,
@@ -119,10 +121,25 @@ void vs_ledger_add_libraries(vs_ledger *ledger, uint32_t parent, vs_json divisio
                                            .figure = vs_ledger_unknown(why)});
 }
 
+void vs_ledger_add_libraries(vs_ledger *ledger, uint32_t parent, vs_json division, vs_str why) {
+  add_libraries(ledger, parent, division, "bytes", why);
+}
+
+void vs_ledger_add_without_pytorch(vs_ledger *ledger, uint32_t parent, vs_json libraries,
+                                   vs_library_moment moment) {
+  const vs_ledger_figure pytorch =
+      vs_ledger_unknown(VS_STR("PyTorch's allocator was not seen in this process"));
+  const vs_json none = {.value.kind = VS_JSON_ABSENT};
+  vs_ledger_add_pytorch(ledger, parent, &pytorch, none, VS_STR(""));
+  add_libraries(ledger, parent, libraries, moment == VS_LIBRARIES_AT_PEAK ? "at_peak_bytes" : "end_bytes",
+                VS_STR("a call of the driver was missed"));
+}
+
 /* ---- a snapshot or a recording -------------------------------------------------------------------------- */
 
 static const char only_pytorch[] = "a snapshot or recording has PyTorch's memory alone",
-                  only_libraries[] = "a recording has the memory of PyTorch and of other libraries alone";
+                  only_libraries[] = "a recording has the memory of PyTorch and of other libraries alone",
+                  only_requested[] = "a recording without PyTorch has what libraries requested alone";
 
 static void add_unknown(vs_ledger *ledger, uint32_t parent, vs_ledger_kind kind, const char *name,
                         const char *why) {
@@ -148,6 +165,28 @@ static void add_used(vs_ledger *ledger, uint32_t card, const vs_ledger_figure *u
   vs_ledger_add_libraries(ledger, row, reply, vs_str_from(why));
   add_unknown(ledger, row, VS_LEDGER_CONTEXT, "CUDA context, streams, local memory", why);
   add_unknown(ledger, row, VS_LEDGER_OTHER_PROCESSES, "other processes", why);
+}
+
+vs_status vs_ledger_add_recorded_libraries(vs_ledger *ledger, vs_json libraries, vs_library_moment at,
+                                           vs_str moment) {
+  const vs_ledger_figure total =
+      figure_of(libraries, "card_bytes", "recording", "the file does not have the GPU's size");
+  const uint32_t card = vs_ledger_add(ledger, VS_LEDGER_NONE,
+                                      &(vs_ledger_entry){.kind = VS_LEDGER_CARD,
+                                                         .name = vs_reply_str(libraries, "card_name"),
+                                                         .figure = total,
+                                                         .has_number = true,
+                                                         .number = vs_reply_u64(libraries, "device"),
+                                                         .moment = moment});
+  const vs_ledger_figure used = vs_ledger_unknown(vs_str_from(only_requested));
+  const uint32_t row = vs_ledger_add(
+      ledger, card, &(vs_ledger_entry){.kind = VS_LEDGER_USED, .name = VS_STR("used"), .figure = used});
+  if (row == VS_LEDGER_NONE) return ledger->status;
+  vs_ledger_add_without_pytorch(ledger, row, libraries, at);
+  add_unknown(ledger, row, VS_LEDGER_CONTEXT, "CUDA context, streams, local memory", only_requested);
+  add_unknown(ledger, row, VS_LEDGER_OTHER_PROCESSES, "other processes", only_requested);
+  add_unknown(ledger, card, VS_LEDGER_FREE, "free", only_requested);
+  return ledger->status;
 }
 
 vs_status vs_ledger_add_recorded(vs_ledger *ledger, vs_json reply, vs_str moment, vs_error *error) {

@@ -653,6 +653,23 @@ declare namespace Replies {
     pools: ReservedPool[];
   }
 
+  interface LibrariesReply {
+    schema: int;
+    method: string;
+    has_pytorch: boolean;
+    devices: {
+      device: int;
+      has_pytorch: boolean;
+      card_name: string | null;
+      card_bytes: int | null;
+      peak_bytes: int | null;
+      peak_time_us: int | null;
+      peak_after_us: int | null;
+      end_bytes: int | null;
+      libraries: { library: string; at_peak_bytes: int; peak_bytes: int; end_bytes: int }[] | null;
+    }[];
+  }
+
   // ---- pictures and what is in them
 
   interface PictureReply extends DeviceReply {

@@ -368,7 +368,7 @@ void vs_report_file_lines(vs_call *call) {
     vs_text_cstr(&lines.value, "no device");
     vs_text_cstr(&lines.brief, "nothing was reserved");
     vs_text_format(&lines.text,
-                   "It is empty: nothing was reserved when it was taken, and no history was recorded. To "
+                   "It is empty: PyTorch reserved nothing, and no history was recorded. To "
                    "record one, %s.",
                    vs_advice_how_to_record);
     vs_line_end(&lines);

@@ -164,7 +164,8 @@ def test_json_and_names(tmp_path):
     reply = json.loads(done.out)
     pid = told(done)["pid"]
     assert reply["method"] == "run" and reply["exit_code"] == 5
-    assert reply["recordings"] == [{"file": str(tmp_path / f"recorded.{pid}.vram"), "pid": pid}]
+    assert reply["recordings"] == [{"file": str(tmp_path / f"recorded.{pid}.vram"), "pid": pid, "has_pytorch": True}]
+    assert reply["libraries"]["has_pytorch"] and reply["libraries"]["devices"] == []
     assert reply["report"]["devices"] == ask(tmp_path / f"recorded.{pid}.vram", "report")["devices"]
 
 

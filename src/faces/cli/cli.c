@@ -13,7 +13,8 @@ vs_exit vs_cli_answer(vs_cli *cli, vs_exit (*ask)(vs_cli *cli, vs_client *client
   vs_client client;
   vs_exit code = vs_cli_load(cli, &client);
   if (code != VS_EXIT_OK) return code;
-  code = ask(cli, &client);
+  if (cli->line->command != VS_COMMAND_report) code = vs_client_need_pytorch(&client);
+  if (code == VS_EXIT_OK) code = ask(cli, &client);
   vs_client_close(&client);
   return code;
 }

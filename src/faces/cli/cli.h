@@ -30,7 +30,7 @@ static inline bool vs_cli_has(const vs_cli *cli, vs_option_id id) { return vs_li
 /* Loads the file of the command line. */
 VS_MUST_CHECK vs_exit vs_cli_load(vs_cli *cli, vs_client *client);
 
-/* Loads it, calls `ask`, and closes it. */
+/* Loads it, calls `ask`, and closes it. A recording of a program without PyTorch is refused, but for the report. */
 VS_MUST_CHECK vs_exit vs_cli_answer(vs_cli *cli, vs_exit (*ask)(vs_cli *cli, vs_client *client));
 
 /* Adds the options that are parameters of the same name: device, at, by, top, filter. */

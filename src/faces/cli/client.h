@@ -30,6 +30,11 @@ static inline vs_str vs_client_shown_name(vs_str name) {
   return vs_str_equal(name, VS_STR("-")) ? VS_STR("standard input") : name;
 }
 
+/* Fails with a sentence where the file is a recording of a program without PyTorch (VS_NOT_FOUND): it has nothing that a command about
+ * PyTorch's memory could show, and zeros would read as if that was known. The other prints the sentence. */
+VS_MUST_CHECK vs_status vs_engine_need_pytorch(const vs_host *host, vs_engine *engine, vs_error *error);
+VS_MUST_CHECK vs_exit vs_client_need_pytorch(vs_client *client);
+
 /* Loads the file at `path`, which is called `name` in messages and replies. */
 VS_MUST_CHECK vs_exit vs_client_open(vs_client *client, const vs_host *host, const char *path,
                                      const char *name, bool wants_progress);

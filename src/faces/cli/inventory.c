@@ -54,7 +54,8 @@ vs_exit vs_cli_inventory(vs_cli *cli, const char *path, const char *at, vs_json_
   if (vs_textfile_is_reply(path)) return open_reply(cli, path, at, document, inventory);
   vs_exit code = vs_client_open(&client, cli->host, path, path, !vs_cli_has(cli, VS_OPTION_QUIET));
   if (code != VS_EXIT_OK) return code;
-  code = ask(cli, &client, at, document);
+  code = vs_client_need_pytorch(&client);
+  if (code == VS_EXIT_OK) code = ask(cli, &client, at, document);
   if (code == VS_EXIT_OK) *inventory = vs_json_root(document);
   vs_client_close(&client);
   return code;

@@ -83,6 +83,7 @@ static void end(rank_reading *r) {
 static vs_status take(const vs_rank_files *files, const vs_rank_reader *reader, opener *o, size_t number) {
   const char *name = vs_rank_files_at(files, number);
   vs_status status = o->status;
+  if (status == VS_OK) status = vs_engine_need_pytorch(files->cli->host, o->engine, &o->error);
   if (status == VS_OK) status = reader->take(reader->ctx, number, name, &o->engine, &o->error);
   vs_engine_destroy(o->engine);
   o->engine = NULL;

@@ -1,5 +1,6 @@
 /* The report on one screen: the engine's lines, laid out and coloured. Only the suggested next commands are composed here. */
 #include "base/check.h"
+#include "faces/cli/library_words.h"
 #include "faces/cli/rank_files.h"
 #include "faces/cli/ranks.h"
 #include "faces/cli/words.h"
@@ -84,10 +85,14 @@ static void put_empty(vs_cli *cli, vs_json lines) {
     vs_words_paragraphs(&cli->screen, vs_reply_str(vs_json_at(lines, i), "text"));
 }
 
-static void put_report(vs_cli *cli, vs_json report) {
+static void put_report(vs_cli *cli, vs_json report, vs_json libraries) {
   const vs_json devices = vs_reply_at(report, "devices"), host = vs_reply_at(report, "host"),
                 busiest = vs_reply_at(report, "busiest");
   const size_t count = vs_json_count(devices);
+  if (vs_library_words_are_alone(libraries)) {
+    vs_library_words_alone(cli, vs_reply_at(report, "file"), libraries);
+    return;
+  }
   put_header(cli, vs_reply_at(report, "file"));
   put_empty(cli, vs_reply_at(report, "lines"));
   if (count == 0 && vs_reply_is_unknown(host)) return;
@@ -101,22 +106,37 @@ static void put_report(vs_cli *cli, vs_json report) {
   if (count > 1 || (count == 0 && !vs_cli_has(cli, VS_OPTION_DEVICE)))
     vs_screen_styled(&cli->screen, VS_STYLE_TITLE, vs_str_from(title));
   vs_words_lines(&cli->screen, vs_reply_at(shown, "lines"));
+  if (count != 0) vs_library_words_below(cli, libraries, vs_json_i64(busiest, -1));
   if (count != 0) put_others(cli, devices, host, busiest);
+  if (!vs_cli_has(cli, VS_OPTION_DEVICE)) vs_library_words_others(cli, libraries);
   put_next(cli, shown, count);
 }
 
-static vs_exit ask(vs_cli *cli, vs_client *client) {
+/* Of a file without PyTorch's memory the engine knows no device, so --device is left to the words. */
+static vs_exit ask_report(vs_cli *cli, vs_client *client, vs_json libraries) {
+  const vs_option_set device = VS_OPTION_BIT(VS_OPTION_DEVICE);
   vs_client_begin(client, "report");
-  vs_cli_pass_options(cli, client, VS_EVERY_OPTION);
+  vs_cli_pass_options(cli, client,
+                      vs_library_words_are_alone(libraries) ? VS_EVERY_OPTION & ~device : VS_EVERY_OPTION);
   vs_cli_pass_unit(cli, client);
   if (vs_cli_has(cli, VS_OPTION_JSON)) return vs_cli_pass_reply(cli, client);
   if (!vs_cli_has(cli, VS_OPTION_TOP)) vs_client_param_u64(client, "top", OWNERS);
   vs_json_doc reply;
   const vs_exit code = vs_client_ask(client, &reply);
   if (code != VS_EXIT_OK) return code;
-  put_report(cli, vs_json_root(&reply));
+  put_report(cli, vs_json_root(&reply), libraries);
   vs_json_doc_deinit(&reply);
   return VS_EXIT_OK;
+}
+
+static vs_exit ask(vs_cli *cli, vs_client *client) {
+  vs_json_doc libraries;
+  vs_client_begin(client, "libraries");
+  vs_exit code = vs_client_ask(client, &libraries);
+  if (code != VS_EXIT_OK) return code;
+  code = ask_report(cli, client, vs_json_root(&libraries));
+  vs_json_doc_deinit(&libraries);
+  return code;
 }
 
 vs_exit vs_cli_report(vs_cli *cli) {

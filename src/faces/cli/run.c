@@ -7,12 +7,23 @@
 typedef struct outcome {
   vs_cli *cli;
   vs_recorded recorded;
-  vs_text json;       /* with --json: the engine's report of the first recording */
-  bool ran_out;       /* a request of the first recording failed */
+  vs_text json,
+      libraries; /* with --json: the engine's report of the first recording, and what libraries took */
+  bool ran_out;  /* a request of the first recording failed */
+  size_t shown[VS_MAX_ARGUMENTS],
+      shown_count;    /* the recordings that the screen is about; the JSON is about the first of them */
   const char *method; /* of the screen: "report", "oom" */
 } outcome;
 
 /* ---- the first recording */
+
+/* Those with memory of PyTorch's; where none has, the first. */
+static void choose(outcome *o) {
+  o->shown[0] = 0;
+  for (size_t i = 0; i < o->recorded.files.count && o->shown_count < VS_MAX_ARGUMENTS; i++)
+    if (o->recorded.files.data[i].has_pytorch) o->shown[o->shown_count++] = i;
+  if (o->shown_count == 0 && o->recorded.files.count != 0) o->shown_count = 1;
+}
 
 static bool has_failed_request(vs_json report) {
   const vs_json devices = vs_reply_at(report, "devices");
@@ -25,7 +36,7 @@ static vs_exit ask(outcome *o) {
   vs_client client;
   vs_json_doc report;
   vs_error error;
-  const char *path = o->recorded.files.data[0].path;
+  const char *path = o->recorded.files.data[o->shown[0]].path;
   vs_exit code = vs_client_open(&client, o->cli->host, path, path, !vs_cli_has(o->cli, VS_OPTION_QUIET));
   if (code != VS_EXIT_OK) return code;
   vs_client_begin(&client, "report");
@@ -36,9 +47,10 @@ static vs_exit ask(outcome *o) {
   if (status == VS_OK) {
     o->ran_out = has_failed_request(vs_json_root(&report));
     vs_json_doc_deinit(&report);
-  } else {
-    code = vs_print_error(vs_str_from(path), &error);
+    vs_client_begin(&client, "libraries");
+    status = vs_client_try(&client, &o->libraries, &error);
   }
+  if (status != VS_OK) code = vs_print_error(vs_str_from(path), &error);
   vs_client_close(&client);
   return code;
 }
@@ -56,12 +68,11 @@ static vs_exit put_screen(const outcome *o) {
   vs_cli *cli = o->cli;
   const vs_line *whole = cli->line;
   vs_line line = *whole;
-  const size_t count =
-      o->recorded.files.count < VS_MAX_ARGUMENTS ? o->recorded.files.count : VS_MAX_ARGUMENTS;
+  const size_t count = o->shown_count;
   const bool is_about_oom = o->ran_out && (o->recorded.exit_code != 0 || vs_cli_has(cli, VS_OPTION_ON_OOM));
   const bool is_oom = is_about_oom && count == 1;
   line.command = is_oom ? VS_COMMAND_oom : VS_COMMAND_report;
-  for (size_t i = 0; i < count; i++) line.arguments[i] = o->recorded.files.data[i].path;
+  for (size_t i = 0; i < count; i++) line.arguments[i] = o->recorded.files.data[o->shown[i]].path;
   line.argument_count = count;
   cli->line = &line;
   const vs_exit code = is_oom ? vs_cli_oom(cli) : vs_cli_report(cli);
@@ -76,13 +87,14 @@ static void put_names(const outcome *o) {
   for (size_t i = 0; i < o->recorded.files.count; i++) {
     vs_text_cstr(text, "  ");
     vs_screen_safe(text, vs_str_from(o->recorded.files.data[i].path));
-    vs_text_format(text, "  (process %D)\n", o->recorded.files.data[i].pid);
+    vs_text_format(text, "  (process %D%s)\n", o->recorded.files.data[i].pid,
+                   o->recorded.files.data[i].has_pytorch ? "" : ", without PyTorch");
   }
 }
 
 /* ---- the same as JSON */
 
-static void put_json(const outcome *o, vs_json report, vs_json changes) {
+static void put_json(const outcome *o, vs_json report, vs_json libraries, vs_json changes) {
   vs_jsonw writer, *w = &writer;
   vs_jsonw_begin(w, &o->cli->screen.text, 0);
   vs_jsonw_object_begin(w);
@@ -95,6 +107,7 @@ static void put_json(const outcome *o, vs_json report, vs_json changes) {
     vs_jsonw_object_begin(w);
     vs_jsonw_member_str(w, "file", vs_str_from(o->recorded.files.data[i].path));
     vs_jsonw_member_i64(w, "pid", o->recorded.files.data[i].pid);
+    vs_jsonw_member_bool(w, "has_pytorch", o->recorded.files.data[i].has_pytorch);
     vs_jsonw_object_end(w);
   }
   vs_jsonw_array_end(w);
@@ -102,27 +115,46 @@ static void put_json(const outcome *o, vs_json report, vs_json changes) {
   vs_reply_put(w, changes);
   vs_jsonw_key(w, VS_STR("report"));
   vs_reply_put(w, report);
+  vs_jsonw_key(w, VS_STR("libraries"));
+  vs_reply_put(w, libraries);
   vs_jsonw_object_end(w);
   vs_jsonw_end(w);
   vs_text_byte(&o->cli->screen.text, '\n');
 }
 
+static vs_status read_reply(const outcome *o, const vs_text *bytes, vs_json_doc *reply, vs_error *error) {
+  *reply = (vs_json_doc){.host = o->cli->host, .root = {.kind = VS_JSON_ABSENT}};
+  if (o->recorded.files.count == 0) return VS_OK;
+  return vs_json_doc_init(reply, o->cli->host, vs_text_view(bytes), error);
+}
+
 static vs_exit put_reply(const outcome *o, vs_json changes) {
-  vs_json_doc report = {.host = o->cli->host, .root = {.kind = VS_JSON_ABSENT}};
+  vs_json_doc report, libraries;
   vs_error error;
-  if (o->recorded.files.count != 0) {
-    const vs_status status = vs_json_doc_init(&report, o->cli->host, vs_text_view(&o->json), &error);
-    if (status != VS_OK) return vs_print_error(VS_STR(""), &error);
+  vs_status status = read_reply(o, &o->json, &report, &error);
+  if (status != VS_OK) return vs_print_error(VS_STR(""), &error);
+  status = read_reply(o, &o->libraries, &libraries, &error);
+  if (status == VS_OK) {
+    put_json(o, vs_json_root(&report), vs_json_root(&libraries), changes);
+    vs_json_doc_deinit(&libraries);
   }
-  put_json(o, vs_json_root(&report), changes);
   vs_json_doc_deinit(&report);
-  return VS_EXIT_OK;
+  return status == VS_OK ? VS_EXIT_OK : vs_print_error(VS_STR(""), &error);
 }
 
 /* ---- the command */
 
+/* On a simulated GPU what libraries take from the driver begins no recording. */
+static const char *nothing_recorded(const outcome *o) {
+  return vs_cli_has(o->cli, VS_OPTION_GPU_SIMULATED)
+             ? "nothing was recorded: the program did not use PyTorch's CUDA allocator"
+             : "nothing was recorded: the program did not use PyTorch's CUDA allocator, and no library was "
+               "seen to take GPU memory";
+}
+
 static vs_exit show(outcome *o, vs_json changes) {
   const bool is_json = vs_cli_has(o->cli, VS_OPTION_JSON);
+  choose(o);
   const vs_exit code = o->recorded.files.count == 0 ? VS_EXIT_OK : ask(o);
   if (code != VS_EXIT_OK) return code;
   if (is_json) return put_reply(o, changes);
@@ -132,7 +164,7 @@ static vs_exit show(outcome *o, vs_json changes) {
     (void)vs_fail(&none, VS_NOT_FOUND, VS_NO_OFFSET, "%s",
                   vs_cli_has(o->cli, VS_OPTION_ON_OOM)
                       ? "nothing was kept: no request of PyTorch's CUDA allocator failed"
-                      : "nothing was recorded: the program did not use PyTorch's CUDA allocator");
+                      : nothing_recorded(o));
     (void)vs_print_error(VS_STR(""), &none);
     return VS_EXIT_OK;
   }
@@ -182,10 +214,12 @@ vs_exit vs_cli_run(vs_cli *cli) {
   };
   outcome o = {.cli = cli};
   vs_text_init(&o.json, cli->host, NULL);
+  vs_text_init(&o.libraries, cli->host, NULL);
   const vs_status status = vs_recorded_run(&o.recorded, cli->host, &plan, &error);
   cli->program_exit = o.recorded.exit_code;
   const vs_exit code = status == VS_OK ? show_all(&o) : say(&o, &error);
   vs_text_deinit(&o.json);
+  vs_text_deinit(&o.libraries);
   vs_recorded_deinit(&o.recorded);
   return code;
 }

@@ -68,20 +68,85 @@ static vs_exit add_device(job *j, vs_client *client, int64_t device) {
   return code;
 }
 
+/* ---- GPUs of which PyTorch's allocator has no memory: what libraries took of them */
+
+/* PyTorch's events are not there to name moments by. */
+static vs_exit choose_moment(const job *j, const char *name, vs_library_moment *moment) {
+  const vs_str at = vs_str_from(vs_words_at(j->cli, "peak"));
+  *moment = vs_str_equal(at, VS_STR("end")) ? VS_LIBRARIES_AT_END : VS_LIBRARIES_AT_PEAK;
+  if (*moment == VS_LIBRARIES_AT_END || vs_str_equal(at, VS_STR("peak"))) return VS_EXIT_OK;
+  return refuse(name, "without events of PyTorch's allocator --at takes peak (of all libraries) or end");
+}
+
+static vs_exit add_libraries(job *j, const vs_client *client, vs_json device) {
+  vs_library_moment moment;
+  const vs_exit code = choose_moment(j, client->name, &moment);
+  if (code != VS_EXIT_OK) return code;
+  const vs_str words =
+      moment == VS_LIBRARIES_AT_END ? VS_STR("at the end") : VS_STR("at the peak of the libraries");
+  return vs_exit_for(vs_ledger_add_recorded_libraries(&j->ledger, device, moment, words));
+}
+
+/* ---- all GPUs of a file */
+
+typedef struct file {
+  vs_json info, libraries; /* "devices" of the replies of these methods */
+} file;
+
+static bool is_wanted(const job *j, int64_t device) {
+  const char *word = j->cli->line->values[VS_OPTION_DEVICE];
+  uint64_t number;
+  return word == NULL || !vs_parse_u64(vs_str_from(word), &number) || (int64_t)number == device;
+}
+
+/* Those without PyTorch's memory behind the others. */
+static vs_exit add_all_libraries(job *j, const vs_client *client, const file *f, size_t *count) {
+  vs_exit code = VS_EXIT_OK;
+  for (size_t i = 0; code == VS_EXIT_OK && i < vs_json_count(f->libraries); i++) {
+    const vs_json device = vs_json_at(f->libraries, i);
+    if (vs_reply_bool(device, "has_pytorch") || !is_wanted(j, vs_reply_i64(device, "device"))) continue;
+    code = add_libraries(j, client, device);
+    ++*count;
+  }
+  return code;
+}
+
+static bool has_device(vs_json devices, const job *j) {
+  for (size_t i = 0; i < vs_json_count(devices); i++)
+    if (is_wanted(j, vs_reply_i64(vs_json_at(devices, i), "device"))) return true;
+  return false;
+}
+
 /* All GPUs, each at its own peak; with --at or --device one of them. */
+static vs_exit add_file_devices(job *j, vs_client *client, const file *f) {
+  const bool has_at = vs_cli_has(j->cli, VS_OPTION_AT),
+             has_device_option = vs_cli_has(j->cli, VS_OPTION_DEVICE);
+  size_t count = 0;
+  vs_exit code = VS_EXIT_OK;
+  if (has_device(f->info, j) && (has_at || has_device_option)) return add_device(j, client, -1);
+  for (size_t i = 0; !has_device_option && code == VS_EXIT_OK && i < vs_json_count(f->info); i++)
+    code = add_device(j, client, vs_reply_i64(vs_json_at(f->info, i), "device"));
+  if (code == VS_EXIT_OK) code = add_all_libraries(j, client, f, &count);
+  if (code != VS_EXIT_OK || count != 0) return code;
+  if (vs_json_count(f->info) == 0 && vs_json_count(f->libraries) == 0)
+    return refuse(client->name, "the file has no memory of a GPU");
+  return has_device_option ? add_device(j, client, -1) : VS_EXIT_OK; /* which says that it is not there */
+}
+
 static vs_exit add_devices(job *j, vs_client *client) {
-  vs_json_doc info;
-  const vs_cli *cli = j->cli;
+  vs_json_doc info, libraries;
   vs_client_begin(client, "info");
   vs_client_param_u64(client, "top", 1);
   vs_exit code = vs_client_ask(client, &info);
   if (code != VS_EXIT_OK) return code;
-  const vs_json devices = vs_reply_at(vs_json_root(&info), "devices");
-  const bool is_one = vs_cli_has(cli, VS_OPTION_AT) || vs_cli_has(cli, VS_OPTION_DEVICE);
-  if (vs_json_count(devices) == 0) code = refuse(client->name, "the file has no memory of a GPU");
-  else if (is_one) code = add_device(j, client, -1);
-  for (size_t i = 0; !is_one && code == VS_EXIT_OK && i < vs_json_count(devices); i++)
-    code = add_device(j, client, vs_reply_i64(vs_json_at(devices, i), "device"));
+  vs_client_begin(client, "libraries");
+  code = vs_client_ask(client, &libraries);
+  if (code == VS_EXIT_OK) {
+    const file f = {.info = vs_reply_at(vs_json_root(&info), "devices"),
+                    .libraries = vs_reply_at(vs_json_root(&libraries), "devices")};
+    code = add_file_devices(j, client, &f);
+    vs_json_doc_deinit(&libraries);
+  }
   vs_json_doc_deinit(&info);
   return code;
 }

@@ -1,10 +1,11 @@
 /* The ledger of this machine's cards now: NVML's figures, and PyTorch's rows of processes that are recorded. */
 #include "codec/json_reply.h"
+#include "faces/cli/recorded_process.h"
 #include "faces/cli/where.h"
 #include "os/proc.h"
 #include <vramscope/devices.h>
 
-enum { PATH = 4096, VARIABLE = 4096, MOST_CARDS = 64 };
+enum { MOST_CARDS = 64 };
 
 static const char nvml[] = "NVML", proc_root[] = "/proc";
 
@@ -38,89 +39,18 @@ static uint32_t add_unknown(const live *l, uint32_t parent, vs_ledger_kind kind,
 
 /* ---- the recording of a process ---------------------------------------------------------------------------- */
 
-/* PyTorch's rows of one card in a process, or `why` there are none. */
-typedef struct pytorch {
-  vs_json_doc reply; /* of "reserved"; only with is_known */
-  bool is_known;
-  vs_error why;
-} pytorch;
+static const char context[] = "only a dry run has it apart";
 
-static vs_status find_recording(uint64_t pid, char path[PATH], vs_error *why) {
-  char mapped[PATH];
-  const vs_status status = vs_proc_mapped_file(proc_root, pid, ".vram", mapped, sizeof mapped);
-  if (status == VS_NOT_FOUND)
-    return vs_fail(why, status, VS_NO_OFFSET, "the process is not recorded (vramscope attach %U)", pid);
-  if (status == VS_IO)
-    return vs_fail(why, status, VS_NO_OFFSET,
-                   "whether the process is recorded can only be seen by its user or root");
-  if (status != VS_OK) return vs_fail(why, status, VS_NO_OFFSET, "the path of its recording is too long");
-  if (vs_proc_shares_paths(proc_root, pid)) vs_format(path, PATH, "%s", mapped);
-  else vs_format(path, PATH, "/proc/%U/root%s", pid, mapped);
-  return VS_OK;
-}
-
-static vs_status ask(vs_client *client, const char *method, int64_t device, vs_json_doc *reply,
-                     vs_error *why) {
-  vs_text bytes;
-  vs_text_init(&bytes, client->host, NULL);
-  vs_client_begin(client, method);
-  if (device >= 0) vs_client_param_i64(client, "device", device);
-  vs_status status = vs_client_try(client, &bytes, why);
-  if (status == VS_OK) status = vs_json_doc_init(reply, client->host, vs_text_view(&bytes), why);
-  vs_text_deinit(&bytes);
-  return status;
-}
-
-/* PyTorch's number of the card: the only one of the recording if the process has memory on one card only, else by its CUDA_VISIBLE_DEVICES.
- * Below 0: unknown, `why` is filled. */
-static int64_t number_of(vs_json devices, uint32_t cards_of_pid, vs_metric cuda, vs_error *why) {
-  if (vs_json_count(devices) == 1 && cards_of_pid == 1) return vs_reply_i64(vs_json_at(devices, 0), "device");
-  if (!vs_metric_is_known(cuda)) {
-    vs_fail(why, VS_NOT_FOUND, VS_NO_OFFSET, "which number this GPU has in the process: %s",
-            vs_reason_text(cuda.reason));
-    return -1;
-  }
-  for (size_t i = 0; i < vs_json_count(devices); i++)
-    if (vs_reply_i64(vs_json_at(devices, i), "device") == (int64_t)cuda.value) return (int64_t)cuda.value;
-  vs_fail(why, VS_NOT_FOUND, VS_NO_OFFSET, "the recording has no memory of this GPU");
-  return -1;
-}
-
-static vs_status read_recording(vs_client *client, uint32_t cards_of_pid, vs_metric cuda, pytorch *p) {
-  vs_json_doc info;
-  VS_TRY(ask(client, "info", -1, &info, &p->why));
-  const int64_t device = number_of(vs_reply_at(vs_json_root(&info), "devices"), cards_of_pid, cuda, &p->why);
-  vs_json_doc_deinit(&info);
-  if (device < 0) return VS_NOT_FOUND;
-  VS_TRY(ask(client, "reserved", device, &p->reply, &p->why));
-  const vs_status status = vs_ledger_check_division(vs_json_root(&p->reply), &p->why);
-  if (status != VS_OK) vs_json_doc_deinit(&p->reply);
-  return status;
-}
-
-static void pytorch_init(pytorch *p, const vs_host *host, uint64_t pid, uint32_t cards_of_pid,
-                         vs_metric cuda) {
-  char path[PATH];
-  vs_engine *engine;
-  vs_client client;
-  *p = (pytorch){.is_known = false};
-  if (find_recording(pid, path, &p->why) != VS_OK) return;
-  const vs_intake intake = {.name = vs_str_from(path)};
-  vs_status status = vs_intake_open(host, &intake, path, &engine, &p->why);
-  if (status != VS_OK) return;
-  vs_client_open_engine(&client, host, path, engine);
-  p->is_known = read_recording(&client, cards_of_pid, cuda, p) == VS_OK;
-  vs_client_close(&client);
-}
-
-static void add_pytorch(const live *l, uint32_t process, const pytorch *p) {
-  static const char source[] = "recording, now";
+static void add_pytorch(const live *l, uint32_t process, const vs_recorded_process *p) {
+  static const char source[] = "recording, now",
+                    libraries[] = "only a recording that began with the program has them, or a dry run";
   const vs_json none = {.value.kind = VS_JSON_ABSENT};
-  const vs_json reply = p->is_known ? vs_json_root(&p->reply) : none;
+  const vs_json reply = p->is_known ? p->device : none;
   const vs_ledger_figure reserved = p->is_known
                                         ? vs_ledger_known(vs_reply_u64(reply, "reserved_bytes"), source)
                                         : vs_ledger_unknown(vs_str_from(p->why.text));
   vs_ledger_add_pytorch(l->ledger, process, &reserved, reply, VS_STR(""));
+  vs_ledger_add_libraries(l->ledger, process, reply, vs_str_from(libraries));
 }
 
 /* ---- processes ---------------------------------------------------------------------------------------------- */
@@ -146,19 +76,16 @@ static uint32_t add_process_row(const live *l, uint32_t parent, vs_ledger_kind k
 /* The process with what is known of its memory. Without a recording only where it was asked for. */
 static void add_process(const live *l, uint32_t used, const vs_devices_process *process,
                         uint32_t cards_of_pid, vs_metric cuda) {
-  static const char libraries[] = "only a recording that began with the program has them, or a dry run",
-                    context[] = "only a dry run has it apart";
-  pytorch p = {.is_known = false};
-  if (process->is_visible) pytorch_init(&p, l->cli->host, process->pid, cards_of_pid, cuda);
+  vs_recorded_process p = {.is_known = false};
+  if (process->is_visible) vs_recorded_process_read(&p, l->cli->host, process->pid, cards_of_pid, cuda);
   const uint32_t row = add_process_row(l, used, VS_LEDGER_PROCESS, process);
   if (row != VS_LEDGER_NONE && (p.is_known || l->pid != 0)) {
-    add_pytorch(l, row, &p);
-    const vs_json none = {.value.kind = VS_JSON_ABSENT};
-    vs_ledger_add_libraries(l->ledger, row, p.is_known ? vs_json_root(&p.reply) : none,
-                            vs_str_from(libraries));
+    if (p.is_known && !p.has_pytorch)
+      vs_ledger_add_without_pytorch(l->ledger, row, p.device, VS_LIBRARIES_AT_END);
+    else add_pytorch(l, row, &p);
     (void)add_unknown(l, row, VS_LEDGER_CONTEXT, "CUDA context, streams, local memory", context);
   }
-  if (p.is_known) vs_json_doc_deinit(&p.reply);
+  vs_recorded_process_deinit(&p);
 }
 
 /* In a container another process of the host may have the same number. */
@@ -278,25 +205,13 @@ static vs_status add_cards(live *l, vs_error *error) {
 
 /* ---- the machine, as the process sees it ------------------------------------------------------------------------ */
 
-/* A variable that decides CUDA's numbers in the process, of which this process may have another value. */
-static const char *variable_of(uint64_t pid, const char *name, const char *usual, char to[VARIABLE]) {
-  const vs_status status = vs_proc_variable(proc_root, pid, name, to, VARIABLE);
-  return status == VS_OK ? to : status == VS_NOT_FOUND ? usual : NULL;
-}
-
-/* CUDA shows all cards if the variable is not set, which is the same as naming them all. */
-static const char all_cards[] =
-    "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31";
-
 static vs_status open_devices(live *l, vs_error *error) {
-  char visible[VARIABLE], order[VARIABLE];
   vs_devices_failure failure;
-  vs_devices_options options = {.host = l->cli->host};
-  if (l->pid != 0) {
-    options.visible = variable_of(l->pid, "CUDA_VISIBLE_DEVICES", all_cards, visible);
-    options.order = variable_of(l->pid, "CUDA_DEVICE_ORDER", "", order);
-  }
-  const vs_status status = vs_devices_open(&options, &l->devices, &failure);
+  const vs_host *host = l->cli->host;
+  const vs_devices_options options = {.host = host};
+  const vs_status status = l->pid == 0
+                               ? vs_devices_open(&options, &l->devices, &failure)
+                               : vs_recorded_process_open_devices(host, l->pid, &l->devices, &failure);
   if (status != VS_OK) return vs_fail(error, status, VS_NO_OFFSET, "%s", failure.text);
   l->has_driver = true;
   const vs_status added = add_cards(l, error);

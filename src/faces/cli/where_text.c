@@ -211,9 +211,19 @@ static size_t choose(const vs_cli *cli, vs_json devices) {
   return best;
 }
 
-static void put_next(vs_cli *cli, vs_json document) {
+/* Whether what PyTorch has of a file's card is known: it has no tensors otherwise. */
+static bool has_pytorch(vs_json card) {
+  const vs_json used = vs_json_at(vs_reply_at(card, "rows"), 0), rows = vs_reply_at(used, "rows");
+  for (size_t i = 0; i < vs_json_count(rows); i++) {
+    const vs_json row = vs_json_at(rows, i);
+    if (vs_str_equal(vs_reply_str(row, "kind"), VS_STR("pytorch"))) return vs_reply_knows(row, "bytes");
+  }
+  return false;
+}
+
+static void put_next(vs_cli *cli, vs_json document, vs_json shown) {
   const vs_str of = vs_reply_str(document, "of");
-  if (!vs_str_equal(of, VS_STR("file"))) return;
+  if (!vs_str_equal(of, VS_STR("file")) || !has_pytorch(shown)) return;
   vs_text_byte(&cli->screen.text, '\n');
   vs_words_next(cli, &(vs_next){.command = "blocks",
                                 .option = "at",
@@ -234,5 +244,5 @@ void vs_where_put(vs_cli *cli, vs_json document) {
   const size_t shown = choose(cli, devices);
   put_card(cli, vs_json_at(devices, shown));
   if (!vs_cli_has(cli, VS_OPTION_DEVICE)) put_others(cli, devices, shown);
-  put_next(cli, document);
+  put_next(cli, document, vs_json_at(devices, shown));
 }

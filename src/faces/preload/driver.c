@@ -56,12 +56,28 @@ static void look_at_card(int32_t device) {
   if (vs_driver_card(device, name, sizeof name, &bytes)) vs_driver_memory_card(device, name, bytes);
 }
 
+/* A simulated GPU that is loaded with the program: its CUDA runtime does not call its driver, so what is seen here is never all. Constant once
+ * the library is loaded. */
+static bool is_simulated;
+
+/* From vs_driver_watch on memory is followed, also while nothing is recorded: a recording that begins later has it then. Constant once the
+ * library is loaded. */
+static bool is_watched;
+
+/* A library's memory begins the recording, so that a program without PyTorch has one. Not where only a request of PyTorch's that fails keeps
+ * it. PyTorch's allocator begins one itself, before it calls the driver. */
+static void open_recording(const vs_driver_owner *owner) {
+  if (owner->is_pytorch || is_simulated || vs_recording_is_on_oom()) return;
+  if (vs_recording_is_wanted()) (void)vs_recording_now();
+}
+
 static bool owner_of(const void *caller, vs_stackwalk_start start, int32_t device, vs_driver_owner *owner) {
   vs_library_place place;
-  if (device < 0 || !vs_recording_is_wanted() || !find_owner(caller, start, &place)) return false;
+  if (device < 0 || !is_watched || !find_owner(caller, start, &place)) return false;
   look_at_card(device);
   *owner = (vs_driver_owner){
       .path = place.path, .is_pytorch = begins_with(file_of(place.path), "libc10_cuda."), .device = device};
+  open_recording(owner);
   return true;
 }
 
@@ -280,4 +296,8 @@ static vs_driver_function *const ours[VS_DRIVER_CALLS] = {
   VS_PRELOAD_API extern __typeof__(ours) symbol __attribute__((alias(#ours)));
 #include "faces/preload/driver_calls.def"
 
-void vs_driver_watch(void) { vs_driver_lookup_begin(ours); }
+void vs_driver_watch(void) {
+  is_simulated = vs_library_loaded_symbol(NULL, "vs_call_alloc") != NULL; /* of libvramscope-sim.so */
+  is_watched = true;
+  vs_driver_lookup_begin(ours);
+}

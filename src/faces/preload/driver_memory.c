@@ -38,7 +38,8 @@ typedef struct card {
 static struct {
   vs_lock lock;
   uint32_t forks, era;
-  bool has_failed; /* not all is seen, or there was no room: nothing is told any more */
+  bool has_failed;                /* not all is seen, or there was no room: nothing is told any more */
+  bool is_used[C10_MOST_DEVICES]; /* memory of it was taken */
   bool is_told[C10_MOST_DEVICES], is_told_changed[C10_MOST_DEVICES];
   uint32_t count; /* libraries */
   library *libraries[MOST_LIBRARIES];
@@ -90,6 +91,7 @@ static void begin_process(void) {
   all.forks = vs_fork_generation();
   all.has_failed = false;
   all.count = 0;
+  memset(all.is_used, 0, sizeof all.is_used);
   memset(all.is_told, 0, sizeof all.is_told);
   memset(all.primary, 0, sizeof all.primary);
   all.allocations = all.handles = all.mappings = (table){.unused = 0};
@@ -99,7 +101,7 @@ static void mark_all(void) {
   for (uint32_t i = 0; i < all.count; i++)
     for (uint32_t k = 0; k < C10_MOST_DEVICES; k++)
       all.libraries[i]->has_changed[k] = all.libraries[i]->bytes[k] != 0;
-  memcpy(all.is_told_changed, all.is_told, sizeof all.is_told);
+  memcpy(all.is_told_changed, all.has_failed ? all.is_used : all.is_told, sizeof all.is_told);
   for (uint32_t k = 0; k < C10_MOST_DEVICES; k++) all.cards[k].has_changed = all.cards[k].bytes != 0;
 }
 
@@ -113,7 +115,7 @@ static void enter(void) {
 
 static void fail(void) {
   all.has_failed = true;
-  memcpy(all.is_told_changed, all.is_told, sizeof all.is_told);
+  memcpy(all.is_told_changed, all.is_used, sizeof all.is_used);
   memset(all.is_told, 0, sizeof all.is_told);
 }
 
@@ -188,6 +190,7 @@ static void take(table *t, const vs_driver_owner *owner, live_row *row) {
   if (old != NULL) take_off(old);
   forget(t, row->key);
   row->device = (uint32_t)owner->device;
+  all.is_used[row->device] = true;
   if (owner->is_pytorch) {
     tell(row->device);
     return;

@@ -102,6 +102,16 @@ void vs_memory_put_doubts(vs_recorder *recorder) {
     if (((uint32_t)now & ~old & marks[i].doubt) != 0) vs_recording_say(marks[i].sentence);
 }
 
+/* The first call of PyTorch's allocator in a recording, which a library may have begun: the settings are what they are now. */
+static void note_call(vs_recorder *recorder, uint32_t era) {
+  static _Atomic uint32_t noted; /* an era */
+  if (__builtin_expect(atomic_load_explicit(&noted, memory_order_relaxed) == era, 1) || recorder == NULL)
+    return;
+  if (atomic_exchange(&noted, era) == era) return;
+  vs_recording_put_settings(recorder);
+  vs_recording_note_pytorch();
+}
+
 /* ---- segments */
 
 static void add_segment(device *d, const vs_own_segment *segment, vs_context stack) {
@@ -181,6 +191,7 @@ void vs_memory_allocated(const vs_report *report, vs_request *request) {
   if (!is_known) vs_pytorch_doubt_add(VS_DOUBT_REQUESTS);
   request->is_open = false;
   device *d = vs_memory_enter(report->device);
+  note_call(vs_recording_now()->recorder, d->era);
   vs_memory_put_doubts(vs_recording_now()->recorder);
   follow_segments(d, report, request);
   note_told(&d->told_blocks, block.address);
@@ -209,6 +220,7 @@ void vs_memory_refused(uint32_t index, uint64_t bytes, uint64_t free_bytes, cons
   device *d = vs_memory_enter(index);
   const vs_event event = {
       .kind = VS_EVENT_OOM, .address = free_bytes, .size = bytes, .context = request->stack};
+  note_call(vs_recording_now()->recorder, d->era);
   vs_memory_put_doubts(vs_recording_now()->recorder);
   put(d, &event);
   vs_memory_refusal = d->era;

@@ -106,6 +106,12 @@ static void list(const char *what, const char *text) {
   (void)close(fd);
 }
 
+void vs_recording_note_pytorch(void) {
+  const int before = errno;
+  list("=", "");
+  errno = before;
+}
+
 void vs_recording_say(const char *sentence) {
   char line[PATH + 1024];
   const int before = errno;

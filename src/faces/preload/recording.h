@@ -1,6 +1,6 @@
-/* The recording of this process: a file that is created when PyTorch's CUDA allocator is first used, or where recording is begun from
- * inside the program, and complete when the process exits or the program ends it. A child of a fork that uses the allocator has a file of
- * its own.
+/* The recording of this process: a file that is created when PyTorch's CUDA allocator is first used, or another library takes memory from the
+ * CUDA driver (driver.h), or where recording is begun from inside the program, and complete when the process exits or the program ends it. A
+ * child of a fork that does so has a file of its own.
  *
  * What is wanted comes from the environment, if the library is there from the beginning:
  *
@@ -9,8 +9,8 @@
  *   VRAMSCOPE_RECORD_EACH  set: all take such a name
  *   VRAMSCOPE_RECORD_RING  the most bytes of a file, which has the newest events then; "300s": those of so many seconds; 0, or not set: all
  *   VRAMSCOPE_RECORD_ON_OOM  set: a recording is kept only if a request fails, up to that
- *   VRAMSCOPE_RECORD_LIST  a file to which each process appends a line: "PID\tPATH" for a recording, "PID\t\tSENTENCE" for what it says to
- *                          its user
+ *   VRAMSCOPE_RECORD_LIST  a file to which each process appends a line: "PID\tPATH" for a recording, "PID\t=" once that has memory
+ *                          of PyTorch's allocator, "PID\t\tSENTENCE" for what it says to its user
  *   VRAMSCOPE_RECORD_QUIET set: sentences go only to that file, and a recording that is begun from inside takes the place of this one
  *   VRAMSCOPE_RECORD_STACKS "python": a thread without a Python frame has no stack, as in PyTorch's history with stacks="python"
  *
@@ -34,7 +34,7 @@ typedef struct vs_preload_recording {
 void vs_recording_prepare(bool is_early, bool (*put_state)(void *ctx, vs_recorder *recorder),
                           void (*tell_opened)(vs_recorder *recorder));
 
-/* Whether this process records, or will once it uses PyTorch's allocator. The second is false if the recording could not be opened. */
+/* Whether this process records, or will once it uses PyTorch's allocator or a library takes memory. The second is false if the recording could not be opened. */
 bool vs_recording_is_wanted(void);
 bool vs_recording_is_on(void);
 
@@ -72,6 +72,9 @@ const char *vs_recording_path(void);
 
 /* The path of the recording of this era that was kept because a request failed, "" if there is none. */
 const char *vs_recording_kept(void);
+
+/* The recording has memory of PyTorch's allocator from here on. */
+void vs_recording_note_pytorch(void);
 
 /* PyTorch's settings, as its own snapshots have them. */
 void vs_recording_put_settings(vs_recorder *recorder);

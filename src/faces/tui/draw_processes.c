@@ -3,7 +3,21 @@
 #include "faces/tui/draw.h"
 #include "faces/tui/words.h"
 
-typedef enum column { DEVICE, PID, USER, KIND, MEMORY, SHARE, AGE, CONTAINER, COMMAND, COLUMN_COUNT } column;
+typedef enum column {
+  DEVICE,
+  PID,
+  USER,
+  KIND,
+  MEMORY,
+  SHARE,
+  ALLOCATED,
+  RESERVED,
+  LIBRARIES,
+  AGE,
+  CONTAINER,
+  COMMAND,
+  COLUMN_COUNT
+} column;
 
 static const vs_layout_column columns[COLUMN_COUNT] = {
     [DEVICE] = {"GPU", 4, 4, 2, false},
@@ -12,6 +26,9 @@ static const vs_layout_column columns[COLUMN_COUNT] = {
     [KIND] = {"Type", 5, 5, 5, false},
     [MEMORY] = {"GiB", 6, 7, 0, true},
     [SHARE] = {"%", 4, 4, 6, true},
+    [ALLOCATED] = {"Alloc", 6, 7, 2, true},
+    [RESERVED] = {"Reserv", 6, 7, 2, true},
+    [LIBRARIES] = {"Libs", 5, 6, 2, true},
     [AGE] = {"Age", 6, 6, 7, true},
     [CONTAINER] = {"Container", 12, 12, 4, false},
     [COMMAND] = {"Command", 26, VS_CANVAS_MOST, 1, false},
@@ -20,12 +37,14 @@ static const vs_layout_column columns[COLUMN_COUNT] = {
 enum { USER_MOST = 12 };
 
 /* The column of users is as wide as the longest, that of pids fits the largest. Containers have a column only if a process
- * is in one. */
+ * is in one, and recordings have theirs only if a process is recorded. */
 static void fit(const vs_top_scene *scene, uint32_t room, vs_layout_slot slots[static VS_LAYOUT_COLUMNS]) {
   vs_layout_column wanted[COLUMN_COUNT];
   const vs_top_view *view = scene->view;
   memcpy(wanted, columns, sizeof wanted);
   if (!view->has_containers) wanted[CONTAINER].heading = NULL;
+  if (!view->has_recordings)
+    wanted[ALLOCATED].heading = wanted[RESERVED].heading = wanted[LIBRARIES].heading = NULL;
   if (scene->sample->devices.count < 2) wanted[DEVICE].rank = 8;
   for (size_t i = 0; i < view->rows.count; i++) {
     const vs_top_process *process = &scene->sample->processes.data[view->rows.data[i]];
@@ -85,6 +104,12 @@ static void put_memory(vs_canvas *canvas, const vs_layout_slot *slots, uint32_t 
   put_right(canvas, &slots[SHARE], y, VS_INK_FAINT, word);
 }
 
+static void put_recorded(vs_canvas *canvas, const vs_layout_slot *slot, uint32_t y, vs_metric bytes) {
+  char word[VS_TOP_WORD] = "-";
+  if (vs_metric_is_known(bytes)) vs_top_put_gib(word, bytes);
+  put_right(canvas, slot, y, vs_metric_is_known(bytes) ? VS_INK_PLAIN : VS_INK_FAINT, word);
+}
+
 static void put_process(vs_canvas *canvas, const vs_layout_slot *slots, uint32_t y,
                         const vs_top_sample *sample, const vs_top_process *process) {
   VS_ASSERT(process->device < sample->devices.count);
@@ -96,6 +121,9 @@ static void put_process(vs_canvas *canvas, const vs_layout_slot *slots, uint32_t
   put_left(canvas, &slots[USER], y, VS_INK_PLAIN, process->user[0] != 0 ? process->user : "-");
   put_left(canvas, &slots[KIND], y, VS_INK_PLAIN, process->kind);
   put_memory(canvas, slots, y, process, device);
+  put_recorded(canvas, &slots[ALLOCATED], y, process->recorded.allocated);
+  put_recorded(canvas, &slots[RESERVED], y, process->recorded.reserved);
+  put_recorded(canvas, &slots[LIBRARIES], y, process->recorded.libraries);
   vs_format(word, sizeof word, "%s", "-");
   if (process->start_us != 0 && sample->wall_us > process->start_us)
     vs_top_put_age(word, sample->wall_us - process->start_us);
@@ -184,6 +212,22 @@ static void put_fact(sheet *s, const char *label, vs_str text) {
   s->area.rows -= rows;
 }
 
+/* What its recording says. */
+static void put_recording(sheet *s, const vs_top_recorded *recorded) {
+  char text[2 * VS_TOP_WHY], word[VS_TOP_WORD], other[VS_TOP_WORD];
+  vs_top_put_gib(word, recorded->allocated);
+  vs_top_put_gib(other, recorded->reserved);
+  if (vs_metric_is_known(recorded->reserved))
+    vs_format(text, sizeof text, "%s GiB allocated, %s GiB reserved", word, other);
+  else vs_format(text, sizeof text, "unknown: %s", recorded->pytorch_why);
+  put_fact(s, "PyTorch", vs_str_from(text));
+  vs_top_put_gib(word, recorded->libraries);
+  if (vs_metric_is_known(recorded->libraries))
+    vs_format(text, sizeof text, "%s GiB (%U bytes)", word, recorded->libraries.value);
+  else vs_format(text, sizeof text, "unknown: %s", recorded->libraries_why);
+  put_fact(s, "libraries", vs_str_from(text));
+}
+
 void vs_top_draw_details(vs_canvas *canvas, vs_area area, const vs_top_scene *scene) {
   if (scene->view->chosen == VS_TOP_NONE || area.columns < 4) return;
   const vs_top_sample *sample = scene->sample;
@@ -204,6 +248,7 @@ void vs_top_draw_details(vs_canvas *canvas, vs_area area, const vs_top_scene *sc
     vs_format(text, sizeof text, "%s GiB (%U bytes)", word, process->bytes.value);
   else vs_format(text, sizeof text, "unknown: %s", vs_reason_text(process->bytes.reason));
   put_fact(&s, "memory", vs_str_from(text));
+  put_recording(&s, &process->recorded);
   const uint32_t kinds = (uint32_t)strlen(process->kind);
   put_fact(&s, "type", kinds == 0 ? VS_STR("") : vs_str_from(process->kind));
   if (process->start_us != 0 && sample->wall_us > process->start_us) {

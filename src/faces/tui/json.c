@@ -77,6 +77,11 @@ static const member process_members[] = {
     VS_PROCESS(TEXT, "container", container),
     VS_PROCESS(COUNT, "started_us", start_us),
     VS_PROCESS(COUNT, "pid_in_container", inner_pid),
+    VS_PROCESS(QUIET, "pytorch_allocated_bytes", recorded.allocated),
+    VS_PROCESS(QUIET, "pytorch_reserved_bytes", recorded.reserved),
+    VS_PROCESS(TEXT, "pytorch_unknown", recorded.pytorch_why),
+    VS_PROCESS(QUIET, "libraries_bytes", recorded.libraries),
+    VS_PROCESS(TEXT, "libraries_unknown", recorded.libraries_why),
 };
 enum { PROCESS_MEMBERS = sizeof process_members / sizeof process_members[0] };
 

@@ -42,6 +42,30 @@ size_t vs_top_sample_device(const vs_top_sample *sample, const char *uuid) {
   return i;
 }
 
+/* ---- recordings */
+
+static uint32_t count_devices(const vs_top_sample *sample, uint64_t pid) {
+  uint32_t count = 0;
+  for (size_t i = 0; i < sample->processes.count; i++) count += sample->processes.data[i].pid == pid;
+  return count;
+}
+
+void vs_top_sample_read_recordings(vs_top_sample *sample, const vs_top_recordings *recordings,
+                                   bool is_selection) {
+  for (size_t i = 0; i < sample->processes.count; i++) {
+    vs_top_process *process = &sample->processes.data[i];
+    if (process->is_read) continue;
+    process->is_read = true;
+    if (process->is_visible) {
+      recordings->read(recordings->ctx, process, sample->devices.data[process->device].info.uuid,
+                       is_selection ? 0 : count_devices(sample, process->pid), &process->recorded);
+      continue;
+    }
+    vs_format(process->recorded.pytorch_why, VS_TOP_WHY, "the process is not visible here");
+    vs_format(process->recorded.libraries_why, VS_TOP_WHY, "the process is not visible here");
+  }
+}
+
 /* ---- the invariants */
 
 static bool ends(const char *text, size_t size) { return memchr(text, 0, size) != NULL; }
@@ -55,7 +79,8 @@ static bool device_texts_end(const vs_top_device *device) {
 static bool process_texts_end(const vs_top_process *process) {
   return ends(process->kind, sizeof process->kind) && ends(process->user, sizeof process->user) &&
          ends(process->name, sizeof process->name) && ends(process->command, sizeof process->command) &&
-         ends(process->container, sizeof process->container);
+         ends(process->container, sizeof process->container) &&
+         ends(process->recorded.pytorch_why, VS_TOP_WHY) && ends(process->recorded.libraries_why, VS_TOP_WHY);
 }
 
 static bool adds_up(const vs_devices_memory *m) {

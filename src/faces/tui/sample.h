@@ -12,7 +12,14 @@
 #include "base/text.h"
 #include <vramscope/devices.h>
 
-enum { VS_TOP_LABEL = 24, VS_TOP_USER = 48, VS_TOP_NAME = 64, VS_TOP_COMMAND = 1024, VS_TOP_CONTAINER = 24 };
+enum {
+  VS_TOP_LABEL = 24,
+  VS_TOP_USER = 48,
+  VS_TOP_NAME = 64,
+  VS_TOP_COMMAND = 1024,
+  VS_TOP_CONTAINER = 24,
+  VS_TOP_WHY = 128
+};
 
 typedef struct vs_top_device {
   vs_devices_info info;
@@ -25,12 +32,21 @@ typedef struct vs_top_device {
   bool is_sharing; /* a MIG device that shares its memory with others of its GPU instance */
 } vs_top_device;
 
+/* What a recording that the process writes says of its memory of the device: PyTorch's allocated and reserved bytes, and what other
+ * libraries requested of the driver; with a clause, why they are unknown. */
+typedef struct vs_top_recorded {
+  vs_metric allocated, reserved, libraries;
+  char pytorch_why[VS_TOP_WHY], libraries_why[VS_TOP_WHY]; /* "" if known */
+} vs_top_recorded;
+
 typedef struct vs_top_process {
   uint32_t device; /* row of devices */
   uint64_t pid, inner_pid;
   uint64_t start_us; /* since 1970, 0: unknown */
   vs_metric bytes;
   bool is_visible;
+  bool is_read; /* its recording was looked for; `recorded` has the answer */
+  vs_top_recorded recorded;
   char kind[8];
   char user[VS_TOP_USER], name[VS_TOP_NAME], command[VS_TOP_COMMAND], container[VS_TOP_CONTAINER];
 } vs_top_process;
@@ -47,6 +63,18 @@ typedef struct vs_top_sample {
   VS_VEC(vs_top_device) devices;
   VS_VEC(vs_top_process) processes;
 } vs_top_sample;
+
+/* Looks into the recording of a process. `devices`: of how many it has memory, 0: unknown; `uuid`: of the one that is meant. Called on the
+ * sampler's thread, for processes that are visible here. */
+typedef struct vs_top_recordings {
+  void *ctx;
+  void (*read)(void *ctx, const vs_top_process *process, const char *uuid, uint32_t devices,
+               vs_top_recorded *out);
+} vs_top_recordings;
+
+/* Fills in `recorded` of the processes that were listed anew. `is_selection`: other devices may be left out. */
+void vs_top_sample_read_recordings(vs_top_sample *sample, const vs_top_recordings *recordings,
+                                   bool is_selection);
 
 void vs_top_sample_deinit(const vs_host *host, vs_top_sample *sample);
 

@@ -30,8 +30,10 @@ static bool take_sample(vs_top_sampler *s, vs_top_sample *last) {
   atomic_store(&s->asked_us, vs_process_clock_us());
   vs_status status = carry_over(s, last);
   if (status == VS_OK) status = vs_top_collect(&s->collector, &s->filling, &error);
+  atomic_store(&s->asked_us, 0); /* what follows is no call of the driver */
+  if (status == VS_OK)
+    vs_top_sample_read_recordings(&s->filling, s->recordings, s->collector.selection != NULL);
   if (status == VS_OK) status = vs_top_sample_copy(s->host, last, &s->filling);
-  atomic_store(&s->asked_us, 0);
   if (status != VS_OK && error.text[0] == 0)
     vs_fail(&error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
   publish(s, status, &error);
@@ -63,8 +65,8 @@ static void run(void *ctx) {
 /* ---- other threads */
 
 vs_status vs_top_sampler_start(vs_top_sampler *s, const vs_host *host, const char *selection,
-                               uint64_t interval_us) {
-  *s = (vs_top_sampler){.host = host, .status = VS_OK};
+                               const vs_top_recordings *recordings, uint64_t interval_us) {
+  *s = (vs_top_sampler){.host = host, .recordings = recordings, .status = VS_OK};
   vs_top_collector_init(&s->collector, host, selection);
   atomic_store(&s->interval_us, interval_us);
   return vs_thread_start(&s->thread, "vs-top", run, s);

@@ -11,6 +11,7 @@
 
 typedef struct vs_top_sampler {
   const vs_host *host;
+  const vs_top_recordings *recordings;
   vs_top_collector collector; /* the thread's, except for `at`, which any thread may read */
   vs_thread thread;
   vs_wakeup wake;
@@ -24,10 +25,11 @@ typedef struct vs_top_sampler {
   _Atomic bool is_over, has_ended;
 } vs_top_sampler;
 
-/* Starts the thread; `interval_us` 0: it takes one sample and ends. The thread holds a pointer to `sampler`, so it must not
- * move. Fails: VS_NO_MEMORY */
+/* Starts the thread; `interval_us` 0: it takes one sample and ends. The thread holds pointers to `sampler` and `recordings`, so they must
+ * not move. Fails: VS_NO_MEMORY */
 VS_MUST_CHECK vs_status vs_top_sampler_start(vs_top_sampler *sampler, const vs_host *host,
-                                             const char *selection, uint64_t interval_us);
+                                             const char *selection, const vs_top_recordings *recordings,
+                                             uint64_t interval_us);
 
 /* Ends the thread and frees. Returns false if a call of the driver has not returned: then the thread still runs, so nothing
  * was freed. It is safe to exit the process then. */

@@ -210,8 +210,8 @@ vs_status vs_top_run(const vs_top_plan *plan, vs_error *error) {
   const bool is_repeated = plan->shape == VS_TOP_SCREEN || plan->shape == VS_TOP_NDJSON;
   vs_top_state_init(&r.state, plan->interval_us);
   r.state.wanted = plan->wanted;
-  vs_status status =
-      vs_top_sampler_start(&sampler, plan->host, plan->selection, is_repeated ? plan->interval_us : 0);
+  vs_status status = vs_top_sampler_start(&sampler, plan->host, plan->selection, plan->recordings,
+                                          is_repeated ? plan->interval_us : 0);
   if (status == VS_OK) {
     status = plan->shape == VS_TOP_SCREEN ? run_screen(&r, error) : run_data(&r, error);
     (void)vs_top_sampler_stop(&sampler);

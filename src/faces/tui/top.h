@@ -20,8 +20,10 @@ typedef struct vs_top_plan {
   uint64_t rounds; /* of NDJSON; 0: until a signal ends it */
   bool has_unicode, has_colour;
   uint32_t columns; /* of text */
-  void *ctx;        /* of the functions */
-  vs_text *text;    /* where text and JSON are appended */
+  const vs_top_recordings
+      *recordings; /* its thread may still use it after vs_top_run where the driver hangs */
+  void *ctx;       /* of the functions */
+  vs_text *text;   /* where text and JSON are appended */
   /* Called after each sample: writes what is in `text` and empties it. VS_CANCELLED: the reader closed the pipe. */
   vs_status (*flush)(void *ctx);
   void (*waiting)(void *ctx); /* called once if the driver takes long for its first answer */

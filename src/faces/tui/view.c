@@ -128,6 +128,10 @@ static size_t find_chosen(const vs_top_view *view, const vs_top_sample *sample, 
   return VS_TOP_NONE;
 }
 
+static bool is_recorded(const vs_top_recorded *recorded) {
+  return vs_metric_is_known(recorded->reserved) || vs_metric_is_known(recorded->libraries);
+}
+
 const char *vs_top_view_check(const vs_top_view *view, const vs_top_sample *sample) {
   const size_t devices = sample->devices.count;
   if (devices == 0 ? view->device != 0 : view->device >= devices) return "the selected device is not one";
@@ -144,7 +148,7 @@ vs_status vs_top_view_build(const vs_host *host, vs_top_view *view, const vs_top
                             const vs_top_state *state) {
   const vs_str filter = vs_str_from(state->editing == VS_TOP_EDIT_FILTER ? state->typed : state->filter);
   view->rows.count = view->left_out = 0;
-  view->has_containers = false;
+  view->has_containers = view->has_recordings = false;
   VS_ASSERT(vs_top_sample_check(sample) == NULL && state->sort < VS_TOP_SORT_COUNT);
   view->device = selected_device(sample, state);
   VS_TRY(vs_vec_reserve(host, &view->rows, sample->processes.count));
@@ -154,6 +158,7 @@ vs_status vs_top_view_build(const vs_host *host, vs_top_view *view, const vs_top
                           (!state->is_one_device || is_on(sample, view->device, process));
     view->left_out += !is_shown;
     view->has_containers |= is_shown && process->container[0] != 0;
+    view->has_recordings |= is_shown && is_recorded(&process->recorded);
     if (is_shown) view->rows.data[view->rows.count++] = i;
   }
   const order by = {.sample = sample, .sort = state->sort, .is_falling = vs_top_is_falling(state)};

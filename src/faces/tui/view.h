@@ -16,6 +16,7 @@ typedef struct vs_top_view {
   size_t chosen;   /* index into rows of the process that the arrows chose */
   size_t left_out; /* processes that a filter, -u, -p or the selected device hides */
   bool has_containers;
+  bool has_recordings; /* what one of the rows has is known from its recording */
 } vs_top_view;
 
 void vs_top_view_deinit(const vs_host *host, vs_top_view *view);

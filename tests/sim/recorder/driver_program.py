@@ -1,11 +1,16 @@
 """Takes memory from the driver by several libraries in all ways that driver.c has, at random, and keeps an account of its own; beside them the
 allocator of c10_cuda.c takes segments. Prints, as JSON, the account at each event of that allocator: [{library: bytes}, ...].
 
-    driver_program.py FOLDER SEED STEPS
+    driver_program.py FOLDER SEED STEPS [reset NAME] [other] [odd] [storm] [fork]
+    driver_program.py FOLDER SEED STEPS alone [reset NAME] [other] [fork]
+
+alone: without that allocator, as a program without PyTorch. Then it prints, of the account over time, {"peak": bytes, "at_peak": {library: bytes},
+"peaks": {library: bytes}, "end": {library: bytes}}.
 """
 
 import ctypes
 import json
+import os
 import random
 import sys
 from pathlib import Path
@@ -36,17 +41,27 @@ def load(name):
 
 
 libraries = {name: load(name) for name in NAMES}
-pytorch = ctypes.CDLL(str(folder / "libc10_cuda.so"))
-pytorch.test_allocate.restype = ctypes.c_void_p
-pytorch.test_allocate.argtypes, pytorch.test_free.argtypes = [ctypes.c_size_t], [ctypes.c_void_p]
+is_alone = "alone" in sys.argv[4:]
+if not is_alone:
+    pytorch = ctypes.CDLL(str(folder / "libc10_cuda.so"))
+    pytorch.test_allocate.restype = ctypes.c_void_p
+    pytorch.test_allocate.argtypes, pytorch.test_free.argtypes = [ctypes.c_size_t], [ctypes.c_void_p]
 account = dict.fromkeys(NAMES.values(), 0)
 mapped = dict.fromkeys(NAMES.values(), 0)  # what of that does not belong to the primary context
 live = []  # functions that give something back
 told = []
+course = {"peak": 0, "at_peak": {}, "peaks": dict.fromkeys(NAMES.values(), 0)}
+
+
+def with_memory(by_name):
+    return {name: count for name, count in by_name.items() if count != 0}
 
 
 def add(name, count, outside=False):
     account[NAMES[name]] += count
+    course["peaks"][NAMES[name]] = max(course["peaks"][NAMES[name]], account[NAMES[name]])
+    if sum(account.values()) > course["peak"]:
+        course.update(peak=sum(account.values()), at_peak=with_memory(account))
     if outside:
         mapped[NAMES[name]] += count
 
@@ -131,8 +146,20 @@ held = []
 
 def snapshot():
     """An event of the allocator, at which the account is this one."""
+    if is_alone:
+        return
     held.append(pytorch.test_allocate(MiB))
-    told.append({name: count for name, count in account.items() if count != 0})
+    told.append(with_memory(account))
+
+
+def fork():
+    """A child that gives back what its parent took, which CUDA does not allow, and ends."""
+    child = os.fork()
+    if child == 0:
+        for library in libraries.values():
+            library.test_give(live_address)
+        ctypes.CDLL(None).exit(0)  # as a C program ends: with the destructors of its libraries
+    assert os.waitpid(child, 0)[1] == 0
 
 
 ways = [by_address, in_order, physical, rows, a_context]
@@ -144,15 +171,22 @@ for _ in range(steps):
         name = rng.choice(list(libraries))
         rng.choice(ways)(name, libraries[name])
     snapshot()
-if sys.argv[4:5] == ["reset"]:
-    assert libraries[sys.argv[5]].test_reset() == 0
+if "fork" in sys.argv[4:]:
+    live_address = libraries["libold.so"].test_alloc(MiB)
+    add("libold.so", MiB)
+    fork()
+if "reset" in sys.argv[4:]:
+    assert libraries[sys.argv[sys.argv.index("reset") + 1]].test_reset() == 0
     account = mapped
     snapshot()
 if "other" in sys.argv[4:]:
     _ = ctypes.CDLL(str(folder / "libother.so")).cuMemAlloc_v2  # which the program finds, and perhaps calls
     libraries["libnccl.so.2"].test_alloc(100)
     snapshot()
+if "odd" in sys.argv[4:]:
+    assert pytorch.test_allocate(1000)  # which is rounded
 if "storm" in sys.argv[4:]:
     for _ in range(100_000):
         pytorch.test_free(pytorch.test_allocate(512))
-print(json.dumps(told))
+course.update(peaks=with_memory(course["peaks"]), end=with_memory(account))
+print(json.dumps(course if is_alone else told))

@@ -1,5 +1,6 @@
 /* What libraries have of a device: names, moments, totals against a naive sum, and files that say too much or nothing. */
 #include "analyze/libraries.h"
+#include "analyze/library_course.h"
 #include "base/text.h"
 #include "support/random.h"
 #include "unit/analyze/made.h"
@@ -90,6 +91,59 @@ static void test_what_is_not_complete_is_not_told(void **state) {
   made_end(&m);
 }
 
+static vs_library_course course_of(made *m, bool has_pytorch) {
+  vs_library_course course;
+  expect_ok(vs_library_course_build(m->host, m->snapshot, 0, has_pytorch, &course));
+  return course;
+}
+
+/* Two files of one library are one row, whose own peak is another moment than that of the sum. */
+static void test_the_course(void **state) {
+  (void)state;
+  made m = begin(1);
+  say(&m, 0, "a/libnccl.so.2", 100, 5);
+  say(&m, 0, "b/libnccl.so.2", 50, 6);
+  say(&m, 1, "b/libnccl.so.2", 5000, 6);
+  say(&m, 0, "a/libnccl.so.2", 10, 7);
+  say(&m, 0, "libx.so", 140, 8);
+  say(&m, 0, "libx.so", 140, 9);
+  say(&m, 0, "liby.so", 0, 10);
+  vs_library_course course = course_of(&m, false);
+  assert_true(course.is_complete);
+  assert_int_equal(course.peak, 200);
+  assert_int_equal(course.peak_us, 8);
+  assert_int_equal(course.end, 200);
+  assert_int_equal(course.list.count, 2);
+  assert_int_equal(course.list.data[0].at_peak, 140);
+  assert_int_equal(course.list.data[1].at_peak, 60);
+  assert_int_equal(course.list.data[1].peak, 150);
+  assert_int_equal(course.list.data[1].now, 60);
+  vs_library_course_deinit(m.host, &course);
+  made_end(&m);
+}
+
+/* With memory of PyTorch's a file has to say that it tells of all; without it, that it does not. A lost name is one that is missed. */
+static void test_a_course_that_is_not_complete(void **state) {
+  (void)state;
+  made m = begin(1);
+  say(&m, 0, "libx.so", 140, 8);
+  vs_library_course course = course_of(&m, true);
+  assert_false(course.is_complete);
+  assert_int_equal(course.list.count, 0);
+  assert_int_equal(course.peak, 0);
+  say(&m, 0, "", 1, 9);
+  course = course_of(&m, true);
+  assert_true(course.is_complete);
+  vs_library_course_deinit(m.host, &course);
+  say(&m, 0, "", 0, 10);
+  assert_false(course_of(&m, true).is_complete);
+  assert_false(course_of(&m, false).is_complete);
+  m.snapshot->libraries.count = 1;
+  m.snapshot->libraries.data[0].name = VS_STRING_NONE;
+  assert_false(course_of(&m, false).is_complete);
+  made_end(&m);
+}
+
 /* A string that was lost is no sentence about all libraries. */
 static void test_a_lost_name(void **state) {
   (void)state;
@@ -154,6 +208,7 @@ static void test_too_many(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_names),         cmocka_unit_test(test_moments),
+      cmocka_unit_test(test_the_course),    cmocka_unit_test(test_a_course_that_is_not_complete),
       cmocka_unit_test(test_a_lost_name),   cmocka_unit_test(test_what_is_not_complete_is_not_told),
       cmocka_unit_test(test_newest_totals), cmocka_unit_test(test_too_many),
   };
