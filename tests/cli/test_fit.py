@@ -248,23 +248,42 @@ def left(mark):
     return found
 
 
+def wait_until(holds, seconds=30):
+    end = time.monotonic() + seconds
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.05)
+    return holds()
+
+
 def test_killed(folder, program):
-    """At any instant: no process runs on, and found.json is whole or not there."""
+    """At any instant: no process runs on, nothing stays in the folders, and found.json is whole or not there. (FAKE writes snapshot.pickle.)"""
     began = time.monotonic()
     child = begin(folder, program)
     child.communicate(timeout=120)
     whole, took = (folder / "found.json").read_text(), time.monotonic() - began
+    kept = {"found.json", "snapshot.pickle", "train.py"}
     seed = random.randrange(1 << 32)
     instants = random.Random(seed)
-    for number in range(6):
+    for number in range(12):
         (folder / "found.json").unlink(missing_ok=True)
         mark = f"MARK=fit-{os.getpid()}-{number}-{seed}"
         child = begin(folder, program, MARK=mark.removeprefix("MARK="), WAIT="1" if number == 0 else "")
         time.sleep(instants.uniform(0, took))
         child.kill()
         child.communicate(timeout=60)
-        end = time.monotonic() + 30
-        while left(mark) and time.monotonic() < end:
-            time.sleep(0.05)
-        assert not left(mark), f"seed {seed}, {number}"
+        assert wait_until(lambda: not left(mark)), f"seed {seed}, {number}"  # noqa: B023
+        assert set(os.listdir(folder)) <= kept, f"seed {seed}, {number}"
         assert not (folder / "found.json").exists() or (folder / "found.json").read_text() == whole, f"seed {seed}, {number}"
+
+
+def test_killed_with_processes_that_run_on(folder, program):
+    """What the program started gets no signal from its end. The folder goes after the processes that use it."""
+    (folder / "more.sh").write_text("trap '' TERM\n\"$@\" & (for i in $(seq 200); do sleep 0.1; done) & wait; wait\n")
+    mark = f"MARK=fit-more-{os.getpid()}"
+    child = begin(folder, ["sh", "more.sh", *program], MARK=mark.removeprefix("MARK="), WAIT="1")
+    assert wait_until(lambda: len(left(mark)) >= 5)  # vramscope, its keeper, sh, sh, python
+    child.kill()
+    child.wait(timeout=60)
+    assert len(left(mark)) >= 2
+    assert wait_until(lambda: not left(mark), 12)
+    assert set(os.listdir(folder)) <= {"snapshot.pickle", "train.py", "more.sh"}
