@@ -133,6 +133,13 @@ vs_status vs_outfile_create(vs_outfile *file, const char *path, bool may_replace
   return open_new(file, error);
 }
 
+vs_status vs_outfile_name(vs_outfile *file, vs_error *error) {
+  if (file->temporary[0] != 0) return VS_OK;
+  (void)close(file->fd);
+  file->fd = -1;
+  return open_temporary(file, error);
+}
+
 vs_status vs_outfile_log(vs_outfile *file, const char *path, vs_error *error) {
   init(file, open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666));
   file->is_ours = true;

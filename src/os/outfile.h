@@ -37,6 +37,9 @@ typedef struct vs_outfile {
 VS_MUST_CHECK vs_status vs_outfile_create(vs_outfile *file, const char *path, bool may_replace,
                                           vs_error *error);
 
+/* Gives a file, in which nothing was written yet, its temporary name, for others that open it by its name. Its `path` is not "". */
+VS_MUST_CHECK vs_status vs_outfile_name(vs_outfile *file, vs_error *error);
+
 /* Begins a file that other processes read while it grows: an existing file is truncated at once, and bytes are
  * visible when they are flushed. Fails as vs_outfile_create does. */
 VS_MUST_CHECK vs_status vs_outfile_log(vs_outfile *file, const char *path, vs_error *error);

@@ -291,6 +291,19 @@ static void test_killed(void **state) {
   expect_file(path_of("old"), "before");
 }
 
+/* Others may open it by its name, which goes with its owner, too. */
+static void test_a_file_with_a_name(void **state) {
+  (void)state;
+  vs_error error;
+  expect_ok(vs_outfile_create(&out, path_of("new"), false, &error));
+  expect_ok(vs_outfile_name(&out, &error));
+  write_file(out.temporary, "theirs");
+  expect_ok(vs_outfile_name(&out, &error)); /* again changes nothing */
+  expect_ok(vs_outfile_finish(&out, &error));
+  expect_file(path_of("new"), "theirs");
+  assert_int_equal(count_files(), 1);
+}
+
 /* A file that was not there at the beginning is replaced if that is allowed, and kept if not. */
 static void test_a_file_that_came_meanwhile(void **state) {
   (void)state;
@@ -337,6 +350,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_bad_places, make_folder, remove_folder),
       cmocka_unit_test_setup_teardown(test_large, make_folder, remove_folder),
       cmocka_unit_test_setup_teardown(test_killed, make_folder, remove_folder),
+      cmocka_unit_test_setup_teardown(test_a_file_with_a_name, make_folder, remove_folder),
       cmocka_unit_test_setup_teardown(test_a_file_that_came_meanwhile, make_folder, remove_folder),
       cmocka_unit_test_setup_teardown(test_full_device, make_folder, remove_folder),
   };
