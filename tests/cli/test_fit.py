@@ -204,6 +204,20 @@ def test_without_pytorch(vramscope):
     assert done.code == 1 and "does not use PyTorch's allocator" in " ".join(done.out.split())
 
 
+def test_a_page_without_a_history(vramscope, program, folder):
+    """Of the pretended program there is none: the answer is given, and said why there is no page."""
+    words = ["--gpu", "18GiB", "--context", "0MiB", "--html", "fit.html", "--", *program]
+    done = vramscope("fit", *words, env={"FAKE": FAKE})
+    assert done.code == 0 and "fits with" in done.out
+    assert "fit.html: no page written" in done.err and os.listdir(folder) and not (folder / "fit.html").exists()
+    (folder / "fit.html").write_text("mine")
+    done = vramscope("fit", *words, env={"FAKE": FAKE})
+    assert done.code == 3 and done.out == "" and "fit.html: file exists" in done.err
+    assert (folder / "fit.html").read_text() == "mine"
+    done = vramscope("fit", "--html", "-", "--", *program)
+    assert done.code == 2 and "--html needs a file" in done.err
+
+
 def test_wrong_options(vramscope):
     for options, said in ((["--gpu", "L4,T4"], "alike"), (["--runs", "65"], "--runs takes 1 to 64"), (["--batch", "batch=x"], "--batch")):
         done = vramscope("fit", *options, "--", "true")
@@ -220,7 +234,7 @@ def test_the_text(vramscope, program):
 
 
 def begin(folder, program, **more):
-    argv = [make.BINARY, "fit", "--json", "--gpu", "18GiB", "--context", "0MiB", "-o", "found.json", "--", *program]
+    argv = [make.BINARY, "fit", "--json", "--gpu", "18GiB", "--context", "0MiB", "-o", "found.json", "--html", "fit.html", "--", *program]
     env = make.environment(FAKE=FAKE, TMPDIR=str(folder), **more)
     return subprocess.Popen(argv, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
