@@ -100,6 +100,9 @@ typedef struct vs_dryrun_plan {
   /* With finds_changes: "batch=1..64", as find_largest has it. The reply says, too, with which of these values the program fits without a
    * change; or, where no set of changes is enough, with the one that needs least. NULL: none */
   const char *parameter;
+  /* With finds_changes: PyTorch's snapshots of the program as it is and of the run with the set that was found are copied to these files, where there
+   * are any. NULL: they are not kept */
+  const char *plain_snapshot, *found_snapshot;
 } vs_dryrun_plan;
 
 /* What became of the runs, as the exit status of `vramscope dryrun` says it. */

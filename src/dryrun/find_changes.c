@@ -78,14 +78,22 @@ static vs_status put_texts(const search *s, const vs_found_run *run, texts *t) {
   return VS_OK;
 }
 
+/* Where the history of a run is to be kept; NULL: it is not. Of the program as it is, and of what is to be a proof of a set. */
+static const char *snapshot_of(const search *s, const vs_found_run *run) {
+  if (s->found->count == 0) return s->trials->plan->plain_snapshot;
+  return run->is_roomy || run->set == 0 ? NULL : s->trials->plan->found_snapshot;
+}
+
 static vs_status make_with(search *s, vs_found_run *run, texts *t, vs_error *error) {
   VS_TRY(put_texts(s, run, t));
+  const char *snapshot = snapshot_of(s, run);
   const vs_trial_plan plan = {.changes = run->set == 0 ? NULL : t->list.bytes.data,
                               .title = t->title.bytes.data,
                               .known = t->known.bytes.data,
                               .value = run->has_value ? t->value.bytes.data : NULL,
                               .is_roomy = run->is_roomy,
-                              .has_history = s->found->count == 0};
+                              .has_history = s->found->count == 0 || snapshot != NULL,
+                              .snapshot = snapshot};
   return vs_trial_make(s->trials, &plan, &run->trial, error);
 }
 

@@ -201,7 +201,7 @@ static void say_of_store(void *ctx, const char *sentence) {
 /* Creates the folder, the shared machine and the store. s->job is a copy, because its store gets another port in each launch. */
 static vs_status prepare(surroundings *s, const vs_sim_gpu *gpus, vs_error *error) {
   vs_launch *launch = s->launch;
-  VS_TRY(vs_folder_create(&launch->folder, folder_prefix, error));
+  VS_TRY(vs_folder_create_for_processes(&launch->folder, folder_prefix, error));
   VS_TRY(vs_shared_create(&launch->shared, VS_SHARE_SIZE, error));
   if (vs_sharedlock_init(launch->shared.memory) != VS_OK)
     return vs_fail(error, VS_UNSUPPORTED, VS_NO_OFFSET, "this system has no locks that processes can share");

@@ -31,6 +31,7 @@ typedef struct vs_dryrun_setup {
   /* Changes to the environment of the processes, beside those of the plan. Borrowed. */
   const vs_child_variable *variables;
   size_t variable_count;
+  bool is_snapshot_optional; /* no word where the plan wants one and there is no history */
   /* The folder of the run of rank 0, in which other ranks of its world find what it left for them
    * (python/vramscope_dryrun/vramscope_pipeline.py); NULL: rank 0 did not run before. Borrowed. */
   const char *rank_0;

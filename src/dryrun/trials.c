@@ -51,9 +51,13 @@ static vs_status compose(vs_trials *t, const vs_trial_plan *plan, vs_error *erro
   vs_dryrun_plan *run = &t->run.plan;
   run->finds_changes = run->allows_numerics = false;
   run->parameter = NULL;
+  run->plain_snapshot = run->found_snapshot = NULL;
+  run->snapshot = plan->snapshot;
+  run->replaces_snapshot = true;
   run->with = plan->changes;
   if (plan->is_roomy) run->gpu = t->roomy, run->context = t->context;
   VS_TRY(vs_dryrun_setup_init(&t->setup, t->host, run, t->watch, error));
+  t->setup.is_snapshot_optional = true;
   t->setup.variables = t->run.variables;
   t->setup.variable_count = t->run.variable_count;
   return VS_OK;

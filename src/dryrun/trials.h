@@ -39,7 +39,8 @@ typedef struct vs_trial_plan {
   const char *known;   /* what is known before it, for the progress */
   const char *value;   /* of the parameter; NULL: as in the command */
   bool is_roomy;
-  bool has_history; /* so that vs_trial.parts is known */
+  bool has_history;     /* so that vs_trial.parts is known */
+  const char *snapshot; /* with has_history: copied to this file; NULL: not kept */
 } vs_trial_plan;
 
 typedef struct vs_trial {

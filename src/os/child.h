@@ -7,8 +7,8 @@
  *
  * From the first start until vs_children_done, signals that would end this process do not. A signal to this process
  * alone is forwarded to the running children; those of the terminal (Ctrl-C) reach them anyway. So this process can
- * still report on them. If it dies nevertheless (SIGKILL), its children get a signal to end. Only a program's main
- * thread calls these. */
+ * still report on them. If it dies nevertheless (SIGKILL), its children get a signal to end; what they started ends with
+ * a folder that was made for it (folder.h). Only a program's main thread calls these. */
 #ifndef VS_OS_CHILD_H
 #define VS_OS_CHILD_H
 

@@ -1,21 +1,27 @@
 /* Folders: temporary ones that are removed with their owner, and listing.
  *
- * A temporary folder is locked as long as its owner lives. An unlocked one was left by a process that was killed; it
- * is removed when the next one with the same prefix is created. */
+ * A temporary folder is locked as long as its owner lives. Where the owner is killed, a keeper (keeper.h) removes it. Where that was killed,
+ * too, the folder is removed when the next one with the same prefix is created: nobody has locked it. */
 #ifndef VS_OS_FOLDER_H
 #define VS_OS_FOLDER_H
 
-#include <vramscope/base.h>
+#include "os/keeper.h"
 
 enum { VS_FOLDER_PATH = 4096 };
 
 typedef struct vs_folder {
   int fd;
+  vs_keeper keeper;
   char path[VS_FOLDER_PATH];
 } vs_folder;
 
-/* A new empty folder PREFIXxxxxxx for this user alone, in TMPDIR or /tmp. */
+/* A new empty folder PREFIX... for this user alone, in TMPDIR or /tmp. */
 VS_MUST_CHECK vs_status vs_folder_create(vs_folder *folder, const char *prefix, vs_error *error);
+
+/* The same for processes that shall not outlive the owner, which have the folder's path in their environment: if the owner is killed, they get TERM,
+ * later KILL, and then the folder goes. */
+VS_MUST_CHECK vs_status vs_folder_create_for_processes(vs_folder *folder, const char *prefix,
+                                                       vs_error *error);
 
 /* Makes it the folder of another user, who may read and write in it; only an administrator can. This process goes on to own it. */
 VS_MUST_CHECK vs_status vs_folder_give(const vs_folder *folder, uint32_t user_id, vs_error *error);

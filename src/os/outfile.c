@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@ static void init(vs_outfile *file, int fd) {
   file->used = 0;
   file->path[0] = 0;
   file->temporary[0] = 0;
+  file->keeper = (vs_keeper){.pid = 0};
 }
 
 static vs_status set_path(vs_outfile *file, const char *path, vs_error *error) {
@@ -31,24 +33,73 @@ static vs_status set_path(vs_outfile *file, const char *path, vs_error *error) {
   return VS_OK;
 }
 
-/* A hidden name in the folder of the new file, with the process id; opening it exclusively makes it this process' own. */
-static vs_status open_temporary(vs_outfile *file, vs_error *error) {
+static size_t folder_size(const vs_outfile *file) {
   const char *slash = strrchr(file->path, '/');
-  const size_t folder = slash == NULL ? 0 : (size_t)(slash - file->path) + 1;
-  for (unsigned attempt = 0; attempt < 1000; attempt++) {
-    char suffix[48];
-    vs_format(suffix, sizeof suffix, ".vramscope-%U-%u.tmp", (uint64_t)getpid(), attempt);
-    if (folder + sizeof suffix > sizeof file->temporary) return vs_os__fail(error, ENAMETOOLONG, "");
-    memcpy(file->temporary, file->path, folder);
-    memcpy(file->temporary + folder, suffix, sizeof suffix);
+  return slash == NULL ? 0 : (size_t)(slash - file->path) + 1;
+}
+
+/* In the keeper. */
+static bool clear(const char *path, unsigned naps) {
+  (void)naps;
+  (void)unlink(path);
+  return true;
+}
+
+/* A hidden name in the folder of the new file, which is not there yet, and is kept from now on. 0, or an errno. */
+static int choose_temporary(vs_outfile *file) {
+  const size_t folder = folder_size(file);
+  char name[VS_KEEPER_NAME + 1], hidden[48];
+  vs_keeper_name(name);
+  vs_format(hidden, sizeof hidden, ".vramscope-%s.tmp", name);
+  if (folder + sizeof hidden > sizeof file->temporary) return ENAMETOOLONG;
+  memcpy(file->temporary, file->path, folder);
+  memcpy(file->temporary + folder, hidden, sizeof hidden);
+  vs_keeper_start(&file->keeper, file->temporary, clear);
+  return 0;
+}
+
+static void forget_temporary(vs_outfile *file) {
+  vs_process_guard(NULL);
+  vs_keeper_end(&file->keeper);
+  file->temporary[0] = 0;
+}
+
+static vs_status open_temporary(vs_outfile *file, vs_error *error) {
+  int number = choose_temporary(file);
+  if (number == 0) {
     file->fd = vs_process_create_guarded(file->temporary);
     if (file->fd >= 0) return VS_OK;
-    if (errno != EEXIST) break;
+    number = errno;
   }
-  const int number = errno;
-  file->temporary[0] = 0;
+  forget_temporary(file);
   if (number == ENOENT) return vs_fail(error, VS_NOT_FOUND, VS_NO_OFFSET, "its folder does not exist");
   return vs_os__fail(error, number, "");
+}
+
+/* By which a file without a name is given one. */
+static void name_of_descriptor(char *path, size_t capacity, int fd) {
+  vs_format(path, capacity, "/proc/self/fd/%D", (int64_t)fd);
+}
+
+/* A file without a name, where it can be given one later: the file system has such files, and /proc is there. */
+static bool open_nameless(vs_outfile *file) {
+  char folder[VS_OUTFILE_PATH], name[40];
+  const size_t size = folder_size(file);
+  memcpy(folder, file->path, size);
+  memcpy(folder + size, ".", sizeof ".");
+  const int fd = open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, 0666); /* read only where it is copied */
+  if (fd < 0) return false;
+  name_of_descriptor(name, sizeof name, fd);
+  if (access(name, F_OK) == 0) {
+    file->fd = fd;
+    return true;
+  }
+  (void)close(fd);
+  return false;
+}
+
+static vs_status open_new(vs_outfile *file, vs_error *error) {
+  return open_nameless(file) ? VS_OK : open_temporary(file, error);
 }
 
 /* An existing target: a device or pipe is written to directly, a regular file is replaced if that is allowed. */
@@ -79,6 +130,13 @@ vs_status vs_outfile_create(vs_outfile *file, const char *path, bool may_replace
   struct stat old;
   if (stat(path, &old) == 0) return create_over(file, &old, error);
   if (errno != ENOENT) return vs_os__fail(error, errno, "");
+  return open_new(file, error);
+}
+
+vs_status vs_outfile_name(vs_outfile *file, vs_error *error) {
+  if (file->temporary[0] != 0) return VS_OK;
+  (void)close(file->fd);
+  file->fd = -1;
   return open_temporary(file, error);
 }
 
@@ -151,14 +209,43 @@ static vs_status close_outfile(vs_outfile *file) {
   return close(fd) == 0 || errno == EINTR ? VS_OK : fail_write(file, errno);
 }
 
+/* Where a file without a name cannot be given one after all, a file with one gets its bytes. An errno, or 0. */
+static int copy_to_temporary(vs_outfile *file) {
+  enum { PIECE = 1 << 30 };
+  const int from = file->fd;
+  vs_error ignored;
+  off_t at = 0;
+  ssize_t put;
+  if (open_temporary(file, &ignored) != VS_OK) {
+    file->fd = from;
+    return EPERM;
+  }
+  do put = sendfile(file->fd, from, &at, PIECE);
+  while (put > 0 || (put < 0 && errno == EINTR));
+  const int number = put < 0 ? errno : 0;
+  (void)close(from);
+  return number;
+}
+
+/* Gives the file without a name that of `path`, or a temporary one where it shall replace another file. An errno, or 0. */
+static int link_nameless(vs_outfile *file) {
+  char name[40];
+  name_of_descriptor(name, sizeof name, file->fd);
+  if (close(fcntl(file->fd, F_DUPFD_CLOEXEC, 0)) != 0)
+    return errno; /* what a close says of the writes, before it appears */
+  if (linkat(AT_FDCWD, name, AT_FDCWD, file->path, AT_SYMLINK_FOLLOW) == 0) return 0;
+  if (errno == EEXIST && !file->may_replace) return EEXIST;
+  return copy_to_temporary(file);
+}
+
 static vs_status finish(vs_outfile *file) {
   VS_TRY(flush(file));
+  int number = 0;
+  if (file->is_ours && file->path[0] != 0 && file->temporary[0] == 0) number = link_nameless(file);
   VS_TRY(close_outfile(file));
-  if (file->temporary[0] == 0) return VS_OK;
-  const int number = rename_temporary(file);
+  if (number == 0 && file->temporary[0] != 0) number = rename_temporary(file);
   if (number != 0) return vs_os__fail(&file->error, number, "");
-  vs_process_guard(NULL);
-  file->temporary[0] = 0;
+  if (file->temporary[0] != 0) forget_temporary(file);
   return VS_OK;
 }
 
@@ -175,6 +262,5 @@ void vs_outfile_abandon(vs_outfile *file) {
   file->used = 0;
   if (file->temporary[0] == 0) return;
   (void)unlink(file->temporary);
-  vs_process_guard(NULL);
-  file->temporary[0] = 0;
+  forget_temporary(file);
 }

@@ -204,6 +204,20 @@ def test_without_pytorch(vramscope):
     assert done.code == 1 and "does not use PyTorch's allocator" in " ".join(done.out.split())
 
 
+def test_a_page_without_a_history(vramscope, program, folder):
+    """Of the pretended program there is none: the answer is given, and said why there is no page."""
+    words = ["--gpu", "18GiB", "--context", "0MiB", "--html", "fit.html", "--", *program]
+    done = vramscope("fit", *words, env={"FAKE": FAKE})
+    assert done.code == 0 and "fits with" in done.out
+    assert "fit.html: no page written" in done.err and os.listdir(folder) and not (folder / "fit.html").exists()
+    (folder / "fit.html").write_text("mine")
+    done = vramscope("fit", *words, env={"FAKE": FAKE})
+    assert done.code == 3 and done.out == "" and "fit.html: file exists" in done.err
+    assert (folder / "fit.html").read_text() == "mine"
+    done = vramscope("fit", "--html", "-", "--", *program)
+    assert done.code == 2 and "--html needs a file" in done.err
+
+
 def test_wrong_options(vramscope):
     for options, said in ((["--gpu", "L4,T4"], "alike"), (["--runs", "65"], "--runs takes 1 to 64"), (["--batch", "batch=x"], "--batch")):
         done = vramscope("fit", *options, "--", "true")
@@ -220,7 +234,7 @@ def test_the_text(vramscope, program):
 
 
 def begin(folder, program, **more):
-    argv = [make.BINARY, "fit", "--json", "--gpu", "18GiB", "--context", "0MiB", "-o", "found.json", "--", *program]
+    argv = [make.BINARY, "fit", "--json", "--gpu", "18GiB", "--context", "0MiB", "-o", "found.json", "--html", "fit.html", "--", *program]
     env = make.environment(FAKE=FAKE, TMPDIR=str(folder), **more)
     return subprocess.Popen(argv, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -248,23 +262,42 @@ def left(mark):
     return found
 
 
+def wait_until(holds, seconds=30):
+    end = time.monotonic() + seconds
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.05)
+    return holds()
+
+
 def test_killed(folder, program):
-    """At any instant: no process runs on, and found.json is whole or not there."""
+    """At any instant: no process runs on, nothing stays in the folders, and found.json is whole or not there. (FAKE writes snapshot.pickle.)"""
     began = time.monotonic()
     child = begin(folder, program)
     child.communicate(timeout=120)
     whole, took = (folder / "found.json").read_text(), time.monotonic() - began
+    kept = {"found.json", "snapshot.pickle", "train.py"}
     seed = random.randrange(1 << 32)
     instants = random.Random(seed)
-    for number in range(6):
+    for number in range(12):
         (folder / "found.json").unlink(missing_ok=True)
         mark = f"MARK=fit-{os.getpid()}-{number}-{seed}"
         child = begin(folder, program, MARK=mark.removeprefix("MARK="), WAIT="1" if number == 0 else "")
         time.sleep(instants.uniform(0, took))
         child.kill()
         child.communicate(timeout=60)
-        end = time.monotonic() + 30
-        while left(mark) and time.monotonic() < end:
-            time.sleep(0.05)
-        assert not left(mark), f"seed {seed}, {number}"
+        assert wait_until(lambda: not left(mark)), f"seed {seed}, {number}"  # noqa: B023
+        assert set(os.listdir(folder)) <= kept, f"seed {seed}, {number}"
         assert not (folder / "found.json").exists() or (folder / "found.json").read_text() == whole, f"seed {seed}, {number}"
+
+
+def test_killed_with_processes_that_run_on(folder, program):
+    """What the program started gets no signal from its end. The folder goes after the processes that use it."""
+    (folder / "more.sh").write_text("trap '' TERM\n\"$@\" & (for i in $(seq 200); do sleep 0.1; done) & wait; wait\n")
+    mark = f"MARK=fit-more-{os.getpid()}"
+    child = begin(folder, ["sh", "more.sh", *program], MARK=mark.removeprefix("MARK="), WAIT="1")
+    assert wait_until(lambda: len(left(mark)) >= 5)  # vramscope, its keeper, sh, sh, python
+    child.kill()
+    child.wait(timeout=60)
+    assert len(left(mark)) >= 2
+    assert wait_until(lambda: not left(mark), 12)
+    assert set(os.listdir(folder)) <= {"snapshot.pickle", "train.py", "more.sh"}

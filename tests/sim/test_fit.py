@@ -1,6 +1,9 @@
 """vramscope fit on a real program: its figures are those of the same changes applied alone, to the byte, and what it finds fits when it is run again."""
 
+import base64
+import gzip
 import json
+import re
 
 import pytest
 from conftest import BINARY, PROGRAMS, PYTHON, environment_of, finish
@@ -35,7 +38,7 @@ def searched(folder):
     assert plain - least > 200 * MiB
     size = f"RTX4090:{(plain + least) // 2 // MiB}MiB"
     context = "404MiB"  # the context of a card of 24 GiB, which the needs above have
-    done = call(folder, "fit", "--json", "--gpu", size, "--context", context, "-o", "found.json", "--", *PROGRAM)
+    done = call(folder, "fit", "--json", "--gpu", size, "--context", context, "-o", "found.json", "--html", "fit.html", "--", *PROGRAM)
     return ["--gpu", size, "--context", context], json.loads(done.out), plain
 
 
@@ -50,6 +53,22 @@ def test_it_finds_what_fits(folder, searched):
     assert with_changes == reply["runs"][answer["proof"]]["needed_bytes"]
     assert all(change["applied"] for change in again["changes"])
     call(folder, "run", "--gpu", "24GiB", "--with", "found.json", "-o", "found.vram", "--", *PROGRAM)
+
+
+def test_the_page(folder, searched):
+    """The answer, and both histories whole: that of the program as it is, and that of the run that is the proof."""
+    _, reply, _ = searched
+    page = (folder / "fit.html").read_text()
+    boot = json.loads(re.search(r'id="boot">(.*?)</script>', page)[1])
+    assert [file["name"] for file in boot["files"]] == ["as it is", "with the changes"]
+    above = page.split("<body>\n<pre>")[1].split("</pre>")[0]
+    assert above.startswith("The program needs") and "  1  " in above and "-&gt;" not in above
+    for number, run in enumerate((reply["runs"][0], reply["runs"][reply["answer"]["proof"]])):
+        data = re.search(rf'id="data-{number}">(.*?)</script>', page)[1]
+        (folder / "embedded.pickle").write_bytes(gzip.decompress(base64.b64decode(data)))
+        report = json.loads(call(folder, "report", "--json", "embedded.pickle").out)
+        peak = run["reply"]["devices"][0]["torch"]["peak_allocated_bytes"]
+        assert report["devices"][0]["peak"]["allocated_bytes"] == peak
 
 
 def test_fewer_blocks_do_not_fit(folder, searched):

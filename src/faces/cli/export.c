@@ -43,6 +43,7 @@ static vs_exit export_sqlite(vs_cli *cli, vs_client *client) {
   vs_sqlite *sqlite = NULL;
   vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
   const vs_str name = vs_str_from(cli->line->values[VS_OPTION_OUTPUT]);
+  if (vs_outfile_name(&cli->out, &error) != VS_OK) return vs_cli_say_output(name, &error);
   if (vs_sqlite_create(cli->host, cli->out.temporary, &error, &sqlite) != VS_OK)
     return vs_print_error(name, &error);
   begin_request(cli, client, "sql");
@@ -54,7 +55,7 @@ static vs_exit export_sqlite(vs_cli *cli, vs_client *client) {
 }
 
 /* The database is written by SQLite itself, so it needs a file with a name. */
-static bool has_file(const vs_cli *cli) { return cli->out.temporary[0] != 0; }
+static bool has_file(const vs_cli *cli) { return cli->out.path[0] != 0; }
 
 vs_exit vs_cli_export(vs_cli *cli) {
   const vs_export_format *format = find_format(cli->line->arguments[1]);

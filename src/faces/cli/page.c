@@ -92,6 +92,13 @@ void vs_page_put_boot(vs_text *text, vs_page_mode mode, const vs_page_file *file
   vs_text_deinit(&json);
 }
 
+void vs_page_put_above(vs_text *text, vs_str before, vs_str above) {
+  const vs_str rest = after(before, VS_STR("<body>"));
+  vs_text_str(text, first(before, before.size - rest.size));
+  vs_text_str(text, above);
+  vs_text_str(text, rest);
+}
+
 void vs_page_put_served(vs_text *text, vs_str part) {
   const vs_str no_requests = VS_STR("connect-src 'none'");
   const size_t at = find(part, no_requests);

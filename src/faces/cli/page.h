@@ -33,6 +33,9 @@ bool vs_page_has_engine(void);
 /* Appends the JSON. Text that would end the element around it is escaped. */
 void vs_page_put_boot(vs_text *text, vs_page_mode mode, const vs_page_file *files, size_t count);
 
+/* Appends the part `before` with `above` at the beginning of its body: HTML, above what the page shows. */
+void vs_page_put_above(vs_text *text, vs_str before, vs_str above);
+
 /* Appends `part` with the Content-Security-Policy of a served page, which may send requests to its server. */
 void vs_page_put_served(vs_text *text, vs_str part);
 

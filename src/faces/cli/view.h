@@ -17,4 +17,21 @@ VS_MUST_CHECK vs_exit vs_view_refuse(const char *sentence);
 /* `view FILE... --html OUT` */
 VS_MUST_CHECK vs_exit vs_view_write_page(vs_cli *cli);
 
+/* ---- a page of other files: begun before they exist, so that they are not made in vain */
+
+typedef struct vs_view_page {
+  const char *const *paths;
+  const vs_page_file *files; /* as the page names them */
+  size_t count;
+  vs_str above; /* HTML, above what the page shows */
+} vs_view_page;
+
+/* Prints an error if this build cannot write a page, with or without files. */
+VS_MUST_CHECK vs_exit vs_view_check_build(bool has_files);
+/* Creates the file. Prints an error about it. After it one of the next two. */
+VS_MUST_CHECK vs_exit vs_view_begin_page(vs_cli *cli, const char *name);
+/* `page` has at least one file. */
+VS_MUST_CHECK vs_exit vs_view_end_page(const vs_view_page *page);
+void vs_view_abandon_page(void); /* nothing stays of it */
+
 #endif

@@ -239,35 +239,101 @@ static void test_folder_goes(void **state) {
   vs_children_done();
 }
 
-/* One whose owner was killed goes with the next start, one whose owner lives stays. */
-static void test_stale_folders_are_swept(void **state) {
-  (void)state;
-  vs_folder mine, next;
-  vs_error error;
-  expect_ok(vs_folder_create(&mine, prefix, &error));
+/* Whether a path goes within a while. */
+static bool goes(const char *path) {
+  for (unsigned i = 0; i < 3000 && exists(path); i++) (void)usleep(10 * 1000);
+  return !exists(path);
+}
+
+/* Another process makes a folder, and goes on. */
+static pid_t own_a_folder(vs_status (*create)(vs_folder *folder, const char *prefix, vs_error *error),
+                          vs_folder *theirs) {
   int report[2];
   assert_int_equal(pipe(report), 0);
   const pid_t pid = fork();
   if (pid == 0) {
-    vs_folder theirs;
-    if (vs_folder_create(&theirs, prefix, &error) == VS_OK)
-      (void)!write(report[1], theirs.path, sizeof theirs.path);
+    vs_error error;
+    if (create(theirs, prefix, &error) == VS_OK) (void)!write(report[1], theirs, sizeof *theirs);
     for (;;) pause();
   }
-  char theirs[VS_FOLDER_PATH];
-  assert_int_equal(read(report[0], theirs, sizeof theirs), sizeof theirs);
-  fill(theirs);
-  vs_folder third;
-  expect_ok(vs_folder_create(&third, prefix, &error));
-  assert_true(exists(theirs)); /* its owner lives */
+  assert_int_equal(read(report[0], theirs, sizeof *theirs), sizeof *theirs);
+  close(report[0]);
+  close(report[1]);
+  return pid;
+}
+
+static void kill_owner(pid_t pid) {
   assert_int_equal(kill(pid, SIGKILL), 0);
   assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* One whose owner was killed, with its keeper, goes with the next start, one whose owner lives stays. */
+static void test_stale_folders_are_swept(void **state) {
+  (void)state;
+  vs_folder mine, theirs, third, next;
+  vs_error error;
+  expect_ok(vs_folder_create(&mine, prefix, &error));
+  const pid_t pid = own_a_folder(vs_folder_create, &theirs);
+  fill(theirs.path);
+  expect_ok(vs_folder_create(&third, prefix, &error));
+  assert_true(exists(theirs.path)); /* its owner lives */
+  assert_int_equal(kill((pid_t)theirs.keeper.pid, SIGKILL), 0);
+  kill_owner(pid);
   expect_ok(vs_folder_create(&next, prefix, &error));
-  assert_false(exists(theirs));
+  assert_false(exists(theirs.path));
   assert_true(exists(mine.path) && exists(third.path));
   vs_folder_remove(&mine);
   vs_folder_remove(&next);
   vs_folder_remove(&third);
+  vs_children_done();
+}
+
+/* Also without a next start, with what is in it. */
+static void test_folder_of_a_killed_owner_goes(void **state) {
+  (void)state;
+  vs_folder theirs;
+  const pid_t pid = own_a_folder(vs_folder_create, &theirs);
+  fill(theirs.path);
+  (void)usleep(50 * 1000);
+  assert_true(exists(theirs.path));
+  kill_owner(pid);
+  assert_true(goes(theirs.path));
+  assert_true(exists("/etc/passwd"));
+  vs_children_done();
+}
+
+static void test_folder_that_is_left_stays(void **state) {
+  (void)state;
+  vs_folder folder;
+  vs_error error;
+  expect_ok(vs_folder_create(&folder, prefix, &error));
+  vs_folder_leave(&folder);
+  assert_true(exists(folder.path));
+  assert_int_equal(rmdir(folder.path), 0);
+}
+
+/* A process that has the folder in its environment ends before the folder goes; one that does not have it runs on. */
+static void test_processes_of_a_killed_owner_end(void **state) {
+  (void)state;
+  vs_folder theirs;
+  vs_error error;
+  const pid_t pid = own_a_folder(vs_folder_create_for_processes, &theirs);
+  const vs_child_variable variable = {"VS_TEST_FOLDER", theirs.path};
+  char *words[] = {"sh", "-c", "trap '' TERM; for i in $(seq 400); do sleep 0.05; done", NULL};
+  vs_child user, other;
+  const vs_child_plan using = {.words = words, .variables = &variable, .variable_count = 1};
+  const vs_child_plan apart = {.words = words};
+  expect_ok(vs_child_start(&user, &using, &error));
+  expect_ok(vs_child_start(&other, &apart, &error));
+  kill_owner(pid);
+  (void)usleep(500 * 1000);
+  assert_true(exists(theirs.path));
+  assert_int_equal(vs_children_wait(&user, 1, LONG_US), 0);
+  assert_int_equal(user.signal, SIGKILL); /* it ignores TERM */
+  assert_true(goes(theirs.path));
+  assert_int_equal(vs_children_wait(&other, 1, 0), 1);
+  vs_children_kill(&other, 1);
+  while (vs_children_wait(&other, 1, LONG_US) != 0) continue;
   vs_children_done();
 }
 
@@ -329,6 +395,9 @@ int main(void) {
       cmocka_unit_test(test_shared_memory),
       cmocka_unit_test(test_folder_goes),
       cmocka_unit_test(test_stale_folders_are_swept),
+      cmocka_unit_test(test_folder_of_a_killed_owner_goes),
+      cmocka_unit_test(test_folder_that_is_left_stays),
+      cmocka_unit_test(test_processes_of_a_killed_owner_end),
       cmocka_unit_test(test_what_lies_in_a_folder),
       cmocka_unit_test(test_alive),
   };
