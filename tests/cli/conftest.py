@@ -241,6 +241,22 @@ ENVIRONMENT = {"LC_ALL": "C.UTF-8", "COLUMNS": "80", "TERM": "xterm", "PATH": os
 PASSED_ON = ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS")  # how a build with sanitizers is run
 
 
+def wait_for_output(process, folder):
+    """Until the process has opened the file that it makes in the folder: it has no name yet, or a hidden one."""
+    began = ("#", ".vramscope-")
+    place = os.path.realpath(folder)
+    for _ in range(200_000):
+        for link in Path(f"/proc/{process.pid}/fd").glob("*"):
+            try:
+                where, name = os.path.split(os.readlink(link))
+            except OSError:  # closed meanwhile
+                continue
+            if where == place and name.startswith(began):
+                return
+        assert process.poll() is None
+    raise AssertionError("it made no file")
+
+
 def environment(**changes):
     passed = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     return {**ENVIRONMENT, **passed, **changes}

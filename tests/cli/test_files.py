@@ -210,16 +210,19 @@ def test_output_to_a_device(vramscope):
     assert vramscope("report", "-o", "/dev/full", "snapshot.pickle").code == 3
 
 
-def test_signal_leaves_nothing(vramscope, folder):
+@pytest.mark.parametrize("options", (["-o", "new"], ["-f", "-o", "old"]))
+def test_signal_leaves_nothing(folder, options):
+    """Of a new file, which has no name yet, and of one that shall replace another."""
     os.mkfifo(folder / "pipe")
-    process = subprocess.Popen([make.BINARY, "report", "-o", "new", "pipe"], cwd=folder, env=make.environment())
+    (folder / "old").write_text("stays")
+    process = subprocess.Popen([make.BINARY, "report", *options, "pipe"], cwd=folder, env=make.environment())
     with open(folder / "pipe", "wb", buffering=0) as pipe:
         pipe.write(TRAINING[:100])
-        while not [name for name in os.listdir(folder) if name.startswith(".vramscope")]:
-            time.sleep(0.01)
+        make.wait_for_output(process, folder)
         process.send_signal(signal.SIGTERM)
         assert process.wait(10) == -signal.SIGTERM
-    assert sorted(os.listdir(folder)) == ["pipe", "snapshot.pickle"]
+    assert sorted(os.listdir(folder)) == ["old", "pipe", "snapshot.pickle"]
+    assert (folder / "old").read_text() == "stays"
 
 
 # Exports

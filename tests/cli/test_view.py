@@ -14,7 +14,7 @@ import zlib
 from html.parser import HTMLParser
 
 import pytest
-from conftest import BINARY, environment, out_of_memory, training, write
+from conftest import BINARY, environment, out_of_memory, training, wait_for_output, write
 
 KEPT = {
     "X-Content-Type-Options": "nosniff",
@@ -541,12 +541,15 @@ def test_html_needs_a_page_that_reads(build, vramscope):
 
 @pytest.mark.parametrize("attempt", range(8))  # the signal comes as soon as the file is there
 def test_html_can_be_interrupted(attempt, page_built, folder, pipe):
-    process = subprocess.Popen([BINARY, "view", "-", "--html", "out.html"], cwd=folder, env=environment(), stdin=pipe[0],
-                               stderr=subprocess.PIPE)
+    """A page that has no name yet, and one that shall replace another."""
+    words = [BINARY, "view", "-", "--html", "out.html"]
+    if attempt % 2 == 1:
+        (folder / "out.html").write_text("stays")
+        words.append("--force")
+    before = sorted(os.listdir(folder))
+    process = subprocess.Popen(words, cwd=folder, env=environment(), stdin=pipe[0], stderr=subprocess.PIPE)
     os.write(pipe[1], (folder / "snapshot.pickle").read_bytes()[:1000])
-    while len(os.listdir(folder)) < 2:
-        pass
+    wait_for_output(process, folder)
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=30)
-    assert process.returncode == -signal.SIGTERM
-    assert [path.name for path in folder.iterdir()] == ["snapshot.pickle"]
+    assert process.returncode == -signal.SIGTERM and sorted(os.listdir(folder)) == before
