@@ -31,7 +31,7 @@ static bool remove_entry(int fd, const char *name, unsigned depth) {
 }
 
 /* Empties the folder `fd`. Never follows a link. System calls only, because a keeper calls it. Where entries go while they are listed, others may
- * be left out, so it is listed again, but not for ever, as somebody may be filling it. */
+ * be left out, so it is listed again, at most ROUNDS times, because another process may be filling it. */
 static void empty(int fd, unsigned depth) {
   enum { ROUNDS = 16 };
   bool is_less = true;

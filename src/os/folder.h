@@ -1,7 +1,7 @@
 /* Folders: temporary ones that are removed with their owner, and listing.
  *
  * A temporary folder is locked as long as its owner lives. Where the owner is killed, a keeper (keeper.h) removes it. Where that was killed,
- * too, the folder is removed when the next one with the same prefix is created: nobody has locked it. */
+ * too, the folder is removed when the next one with the same prefix is created, because it is not locked. */
 #ifndef VS_OS_FOLDER_H
 #define VS_OS_FOLDER_H
 

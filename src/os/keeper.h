@@ -32,8 +32,8 @@ void vs_keeper_end(vs_keeper *keeper);
 
 enum { VS_KEEPER_NAME = 12 };
 
-/* A name that nobody else has chosen: so many letters and digits, and 0. What is kept has to have one, because the keeper is started before it is known
- * whether something of that name exists. */
+/* A random name of so many letters and digits, with a 0. What is kept has to have one: the keeper is started before it is known whether something
+ * of that name exists, and must not remove what another process has made. */
 void vs_keeper_name(char name[VS_KEEPER_NAME + 1]);
 
 #endif

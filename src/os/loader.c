@@ -15,7 +15,7 @@ static void watch_forks(void) { (void)pthread_atfork(begin_fork, end_fork, renew
 int vs_loader_visit(int (*visit)(struct dl_phdr_info *info, size_t size, void *ctx), void *ctx) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   (void)pthread_once(&once, watch_forks);
-  /* Refused to a thread that is forking, in what other libraries do before and after a fork; nobody needs to wait for that. */
+  /* Refused to the thread that is forking, which calls this in what other libraries do before and after a fork. It holds the lock itself. */
   const int refused = pthread_rwlock_rdlock(&forks);
   const int result = dl_iterate_phdr(visit, ctx);
   if (refused == 0) (void)pthread_rwlock_unlock(&forks);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Copies of the modules, one behind the other in pages, so that nobody's code runs under the lock of the loader: it may allocate
+/* Copies of the modules, one behind the other in pages, so that `visit` is not called under the lock of the loader: it may allocate
  * memory, and the program may be in the middle of a malloc.
  * Invariant: used <= size; is_full: there were more */
 typedef struct list {

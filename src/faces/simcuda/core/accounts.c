@@ -11,8 +11,8 @@ void vs_simcuda_charge(uint32_t account) {
   thread->charged_caller = NULL;
 }
 
-/* Where calls come from: our own libraries, which lie in one folder and call for whoever called them; the recorder, which passes
- * calls of the CUDA driver and runtime on (faces/preload/driver.h); anything else asks for itself. */
+/* Where a call comes from: one of our own libraries, which lie in one folder, and which calls for its own caller; the recorder, which passes
+ * calls of the CUDA driver and runtime on (faces/preload/driver.h); any other library, which takes memory for itself. */
 typedef enum source { SOURCE_OURS, SOURCE_RECORDER, SOURCE_ITSELF } source;
 
 /* *name: of the file that contains `caller`. */
