@@ -204,8 +204,10 @@ def test_without_pytorch(vramscope):
     assert done.code == 1 and "does not use PyTorch's allocator" in " ".join(done.out.split())
 
 
-def test_a_page_without_a_history(vramscope, program, folder):
+def test_a_page_without_a_history(build, vramscope, program, folder):
     """Of the pretended program there is none: the answer is given, and said why there is no page."""
+    if not build["page_reads_files"]:
+        pytest.skip("this build's page reads no files")
     words = ["--gpu", "18GiB", "--context", "0MiB", "--html", "fit.html", "--", *program]
     done = vramscope("fit", *words, env={"FAKE": FAKE})
     assert done.code == 0 and "fits with" in done.out
@@ -233,16 +235,21 @@ def test_the_text(vramscope, program):
     assert f"vramscope run --with found.json -- {sys.executable} train.py" in said and 'vramscope.apply("found.json")' in said
 
 
-def begin(folder, program, **more):
-    argv = [make.BINARY, "fit", "--json", "--gpu", "18GiB", "--context", "0MiB", "-o", "found.json", "--html", "fit.html", "--", *program]
+@pytest.fixture
+def page(build):
+    """The option for a page, in a build that can write one."""
+    return ["--html", "fit.html"] if build["page_reads_files"] else []
+
+
+def begin(folder, program, page, **more):
+    argv = [make.BINARY, "fit", "--json", "--gpu", "18GiB", "--context", "0MiB", "-o", "found.json", *page, "--", *program]
     env = make.environment(FAKE=FAKE, TMPDIR=str(folder), **more)
     return subprocess.Popen(argv, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def test_interrupted(folder, program):
-    child = begin(folder, program, WAIT="1")
-    while not any(name.startswith("vramscope") for name in os.listdir(folder)):
-        time.sleep(0.05)
+def test_interrupted(folder, program, page):
+    child = begin(folder, program, page, WAIT="1")
+    assert wait_until(lambda: any(name.startswith("vramscope") for name in os.listdir(folder)))
     time.sleep(0.3)
     child.send_signal(signal.SIGINT)
     out, _ = child.communicate(timeout=60)
@@ -269,10 +276,10 @@ def wait_until(holds, seconds=30):
     return holds()
 
 
-def test_killed(folder, program):
+def test_killed(folder, program, page):
     """At any instant: no process runs on, nothing stays in the folders, and found.json is whole or not there. (FAKE writes snapshot.pickle.)"""
     began = time.monotonic()
-    child = begin(folder, program)
+    child = begin(folder, program, page)
     child.communicate(timeout=120)
     whole, took = (folder / "found.json").read_text(), time.monotonic() - began
     kept = {"found.json", "snapshot.pickle", "train.py"}
@@ -281,7 +288,7 @@ def test_killed(folder, program):
     for number in range(12):
         (folder / "found.json").unlink(missing_ok=True)
         mark = f"MARK=fit-{os.getpid()}-{number}-{seed}"
-        child = begin(folder, program, MARK=mark.removeprefix("MARK="), WAIT="1" if number == 0 else "")
+        child = begin(folder, program, page, MARK=mark.removeprefix("MARK="), WAIT="1" if number == 0 else "")
         time.sleep(instants.uniform(0, took))
         child.kill()
         child.communicate(timeout=60)
@@ -290,11 +297,11 @@ def test_killed(folder, program):
         assert not (folder / "found.json").exists() or (folder / "found.json").read_text() == whole, f"seed {seed}, {number}"
 
 
-def test_killed_with_processes_that_run_on(folder, program):
+def test_killed_with_processes_that_run_on(folder, program, page):
     """What the program started gets no signal from its end. The folder goes after the processes that use it."""
     (folder / "more.sh").write_text("trap '' TERM\n\"$@\" & (for i in $(seq 200); do sleep 0.1; done) & wait; wait\n")
     mark = f"MARK=fit-more-{os.getpid()}"
-    child = begin(folder, ["sh", "more.sh", *program], MARK=mark.removeprefix("MARK="), WAIT="1")
+    child = begin(folder, ["sh", "more.sh", *program], page, MARK=mark.removeprefix("MARK="), WAIT="1")
     assert wait_until(lambda: len(left(mark)) >= 5)  # vramscope, its keeper, sh, sh, python
     child.kill()
     child.wait(timeout=60)
