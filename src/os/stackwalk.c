@@ -1,6 +1,7 @@
 #include "os/stackwalk.h"
 #include "base/hash.h"
 #include "os/pages.h"
+#include "os/past_walks.h"
 #include "os/thread.h"
 #include "os/unwind.h"
 #include <pthread.h>
@@ -96,7 +97,9 @@ typedef struct walker {
   uint32_t count;     /* frames[0 .. count): the last walk, outermost first */
   bool is_cut;
   volatile bool is_busy;
-  uint64_t note;
+  uint64_t note, note_before; /* what the caller noted, and what was there when the walk began */
+  vs_past_walks *past;        /* NULL until there is something to keep */
+  bool has_no_past;           /* there is no memory for it */
   vs_stackwalk_frame frames[VS_STACKWALK_MOST]; /* outermost first */
   vs_stackwalk_frame
       fresh[VS_STACKWALK_MOST]; /* of this walk, innermost first, until it meets the one before */
@@ -111,6 +114,7 @@ static vs_thread_exit_hook exit_hook;
 static void end_thread(void *value) {
   own = NULL;
   is_starting = true; /* no walk while the thread is being ended */
+  vs_past_walks_destroy(((walker *)value)->past);
   vs_pages_unmap(value, sizeof(walker));
 }
 
@@ -316,19 +320,25 @@ static bool walk_from(walker *w, const vs_stackwalk_frame *first) {
   return true;
 }
 
-static void walk(walker *w, vs_stackwalk_start start) {
+static inline vs_stackwalk_frame first_frame(vs_stackwalk_start start) {
   const uint64_t *frame = start.frame;
-  const vs_stackwalk_frame first = {.address = plain(frame[1]),
-                                    .fp = frame[0],
-                                    .sp = (uint64_t)(uintptr_t)start.cfa,
-                                    .return_slot = &frame[1],
-                                    .fp_slot = &frame[0]};
+  return (vs_stackwalk_frame){.address = plain(frame[1]),
+                              .fp = frame[0],
+                              .sp = (uint64_t)(uintptr_t)start.cfa,
+                              .return_slot = &frame[1],
+                              .fp_slot = &frame[0]};
+}
+
+static inline bool is_own_stack(const walker *w, uint64_t sp) { return sp >= w->low && sp < w->high; }
+
+static void walk(walker *w, vs_stackwalk_start start) {
+  const vs_stackwalk_frame first = first_frame(start);
   const uint32_t version = atomic_load_explicit(&rules_version, memory_order_relaxed);
   if (w->version != version) w->count = 0;
   w->version = version;
   const uint32_t count = w->count;
   const uint64_t sum = count == 0 ? 0 : w->frames[count - 1].sum;
-  if (first.sp < w->low || first.sp >= w->high) { /* another stack, whose bounds are unknown */
+  if (!is_own_stack(w, first.sp)) { /* another one, whose bounds are unknown */
     w->fresh[0] = first;
     append(w, 0, 1);
     w->is_cut = true;
@@ -338,24 +348,56 @@ static void walk(walker *w, vs_stackwalk_start start) {
     (void)walk_from(w, &first);
   }
   if (w->count != count || w->frames[count - 1].sum != sum) w->note = 0;
+  w->note_before = w->note;
 }
 
-bool vs_stackwalk_begin(vs_stackwalk_start start, vs_stackwalk_result *result) {
+/* NULL: there are no walks now. */
+static inline walker *enter_thread(void) {
   walker *w = own;
   if (__builtin_expect(w == NULL, 0)) {
     w = start_thread();
-    if (w == NULL) return false;
+    if (w == NULL) return NULL;
   }
-  if (w->is_busy) return false;
+  if (w->is_busy) return NULL;
   w->is_busy = true;
   atomic_signal_fence(memory_order_seq_cst);
+  return w;
+}
+
+static inline void leave_thread(walker *w) {
+  atomic_signal_fence(memory_order_seq_cst);
+  w->is_busy = false;
+}
+
+uint64_t vs_stackwalk_recall(vs_stackwalk_start start) {
+  const vs_stackwalk_frame first = first_frame(start);
+  walker *w = enter_thread();
+  if (w == NULL) return 0;
+  uint64_t note = 0;
+  if (w->past != NULL && is_own_stack(w, first.sp))
+    note = vs_past_walks_find(w->past, &first, w->high,
+                              atomic_load_explicit(&rules_version, memory_order_relaxed));
+  leave_thread(w);
+  return note;
+}
+
+bool vs_stackwalk_begin(vs_stackwalk_start start, vs_stackwalk_result *result) {
+  walker *w = enter_thread();
+  if (w == NULL) return false;
   walk(w, start);
   *result =
       (vs_stackwalk_result){.frames = w->frames, .count = w->count, .is_cut = w->is_cut, .note = &w->note};
   return true;
 }
 
+static void __attribute__((noinline)) keep(walker *w) {
+  if (w->past == NULL && !w->has_no_past) w->past = vs_past_walks_create();
+  w->has_no_past = w->past == NULL;
+  if (!w->has_no_past) vs_past_walks_keep(w->past, w->frames, w->count, w->high, w->version, w->note);
+}
+
 void vs_stackwalk_end(void) {
-  atomic_signal_fence(memory_order_seq_cst);
-  own->is_busy = false;
+  walker *w = own;
+  if (w->note != 0 && w->note != w->note_before && !w->is_cut) keep(w);
+  leave_thread(w);
 }

@@ -8,9 +8,9 @@
  *
  * Consecutive walks of a thread share most frames. If a walk reaches a frame of the last one with equal registers,
  * and all words that were read from there on are unchanged, it must end as that one did, so the remaining frames are
- * taken over.
+ * taken over. Of the walks for which the caller noted something, a thread keeps the last ones, and knows them again without walking.
  *
- * Only a thread's first walk allocates memory, and only searching a rule takes a lock, the dynamic loader's. All
+ * Only a thread's first walk, and the first one that is kept, allocate memory, and only searching a rule takes a lock, the dynamic loader's. All
  * reads are within the thread's stack, so wrong tables give a short walk and not a crash; on another stack
  * (coroutines, signal stacks) a walk has one address. x86-64 and aarch64; on other machines there are no walks. */
 #ifndef VS_OS_STACKWALK_H
@@ -44,7 +44,7 @@ typedef struct vs_stackwalk_result {
   const vs_stackwalk_frame *frames;
   uint32_t count;
   bool is_cut; /* there are more outside */
-  /* 0, until the caller stores something: kept for as long as the thread's walks are the same. */
+  /* 0, until the caller stores something: kept for as long as the thread's walks are the same, and for vs_stackwalk_recall. */
   uint64_t *note;
 } vs_stackwalk_result;
 
@@ -59,6 +59,9 @@ typedef struct vs_stackwalk_start {
  * first walk). */
 bool vs_stackwalk_begin(vs_stackwalk_start start, vs_stackwalk_result *result);
 void vs_stackwalk_end(void);
+
+/* What the caller noted for an earlier walk of this thread that was equal to the one which begins at `start`; 0: none is known, and only a walk tells. */
+uint64_t vs_stackwalk_recall(vs_stackwalk_start start);
 
 /* Drops all rules, after modules were loaded or unloaded (vs_modules_version has changed). */
 void vs_stackwalk_forget(void);

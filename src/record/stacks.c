@@ -184,6 +184,8 @@ static vs_context intern_native(vs_record_stacks *s, const vs_stackwalk_result *
 
 vs_context vs_record_capture_from(vs_record_stacks *s, vs_stackwalk_start start) {
   vs_stackwalk_result walk;
+  const uint64_t known = vs_stackwalk_recall(start);
+  if (known >> 32 == s->serial) return (vs_context)known;
   if (!vs_stackwalk_begin(start, &walk)) return VS_CONTEXT_NONE;
   if (*walk.note >> 32 != s->serial) *walk.note = s->serial << 32 | intern_native(s, &walk);
   const vs_context id = (vs_context)*walk.note;

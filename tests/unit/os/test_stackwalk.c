@@ -18,7 +18,7 @@
 enum { MOST = 512 };
 
 static _Thread_local volatile unsigned sink;
-static _Atomic uint32_t walks, longest;
+static _Atomic uint32_t walks, longest, recalled;
 
 /* ---- the two, side by side */
 
@@ -50,9 +50,15 @@ static NOINLINE void compare(void) {
   void *addresses[MOST];
   const int count = backtrace(addresses, MOST);
   vs_stackwalk_result result;
+  const uint64_t known = vs_stackwalk_recall(vs_stackwalk_here());
   assert_true(vs_stackwalk_begin(vs_stackwalk_here(), &result));
   const uint32_t got = result.count;
   const bool is_cut = result.is_cut;
+  const uint64_t note = result.frames[got - 1].sum ^ got; /* the walk in one number */
+  assert_true(known == 0 || known == note);
+  recalled += known != 0;
+  assert_true(*result.note == 0 || *result.note == note);
+  *result.note = note;
   memcpy(frames, result.frames, got * sizeof *frames);
   vs_stackwalk_end(); /* an assertion that fails comes back no more */
   assert_true(got > 0 && count > 2);
@@ -177,6 +183,24 @@ static void test_random_neighbours(void **state) {
   if (is_missing()) return;
   run_random(1, 2000);
   assert_true(walks > 2000 && longest > 40);
+}
+
+/* A loop that comes to the same functions in another order each time: stacks of one depth, which differ in the middle. */
+static void test_walks_are_recalled(void **state) {
+  (void)state;
+  if (is_missing()) return;
+  enum { ROUNDS = 3000 };
+  static const char *const scripts[] = {"pbwfb", "bpwfb", "wpbfb", "pbwbf", "bbwff",
+                                        "wfpbb", "ffpbw", "pbwb",  "pbw",   "pvab"};
+  uint64_t random = 5;
+  const uint32_t before = recalled;
+  for (unsigned i = 0; i < ROUNDS; i++)
+    run(scripts[next_random(&random) % (sizeof scripts / sizeof *scripts)]);
+  assert_in_range(recalled - before, ROUNDS / 2, ROUNDS);
+  vs_stackwalk_forget(); /* other rules may give other walks */
+  const uint32_t forgotten = recalled;
+  for (unsigned i = 0; i < sizeof scripts / sizeof *scripts; i++) run(scripts[i]);
+  assert_int_equal(recalled, forgotten);
 }
 
 static NOINLINE unsigned recurse(unsigned depth) {
@@ -361,6 +385,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_kind_of_function),
       cmocka_unit_test(test_random_neighbours),
+      cmocka_unit_test(test_walks_are_recalled),
       cmocka_unit_test(test_deep_recursion),
       cmocka_unit_test(test_threads),
       cmocka_unit_test(test_top_of_a_thread),
