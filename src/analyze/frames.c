@@ -81,11 +81,8 @@ static bool starts_with_any(vs_str text, const char *const *parts, size_t count)
 }
 
 static bool ends_with_any(vs_str text, const char *const *ends, size_t count) {
-  for (size_t i = 0; i < count; i++) {
-    const vs_str end = vs_str_from(ends[i]);
-    if (text.size >= end.size && vs_str_equal((vs_str){text.data + text.size - end.size, end.size}, end))
-      return true;
-  }
+  for (size_t i = 0; i < count; i++)
+    if (vs_str_ends(text, vs_str_from(ends[i]))) return true;
   return false;
 }
 

@@ -17,6 +17,9 @@ static inline bool vs_str_equal(vs_str a, vs_str b) {
 }
 
 bool vs_str_starts(vs_str text, vs_str with);
+static inline bool vs_str_ends(vs_str text, vs_str with) {
+  return text.size >= with.size && memcmp(text.data + text.size - with.size, with.data, with.size) == 0;
+}
 bool vs_str_contains(vs_str text, vs_str part);
 /* Less than, equal to or greater than 0, by bytes. */
 int vs_str_compare(vs_str a, vs_str b);

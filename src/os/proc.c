@@ -231,6 +231,29 @@ static void container_of(vs_proc *proc, const char *groups) {
   }
 }
 
+/* "…/kubepods/burstable/pod8f6c…-…/…", or by systemd "…/kubepods-burstable-pod8f6c…_….slice/…": a UUID, of a static pod 32 digits. Returns its
+ * length, 0: there is none at `at`. */
+static size_t pod_at(const char *at) {
+  enum { UUID = 36, DIGITS = 32 };
+  size_t size = 0;
+  while (is_hex(at[size]) || at[size] == '-' || at[size] == '_') size++;
+  return size == UUID || size == DIGITS ? size : 0;
+}
+
+void vs_proc_pod(const char *root, uint64_t pid, char *to, size_t capacity) {
+  static const char mark[] = "pod";
+  char text[PIECE];
+  to[0] = 0;
+  if (pid == 0 || read_text(root, pid, "cgroup", text, sizeof text) == 0) return;
+  for (const char *at = strstr(text, mark); at != NULL && to[0] == 0; at = strstr(at, mark)) {
+    at += strlen(mark);
+    const size_t size = pod_at(at);
+    if (size == 0 || size >= capacity) continue;
+    for (size_t i = 0; i < size; i++) to[i] = at[i] == '_' ? '-' : at[i];
+    to[size] = 0;
+  }
+}
+
 vs_status vs_proc_read(const char *root, uint64_t pid, vs_proc *proc) {
   char text[PIECE];
   *proc = (vs_proc){.user_id = VS_PROC_NO_USER};
@@ -307,11 +330,6 @@ static bool next_entry(entries *e, char *to, size_t capacity, bool *fits) {
   return true;
 }
 
-static bool ends_with(const char *text, const char *ending) {
-  const size_t size = strlen(text), wanted = strlen(ending);
-  return size >= wanted && strcmp(text + size - wanted, ending) == 0;
-}
-
 static vs_status copy_text(char *to, size_t capacity, const char *text) {
   if (strlen(text) >= capacity) return VS_LIMIT;
   memcpy(to, text, strlen(text) + 1);
@@ -328,7 +346,8 @@ vs_status vs_proc_mapped_file(const char *root, uint64_t pid, const char *ending
   vs_status status = VS_NOT_FOUND;
   while (status == VS_NOT_FOUND && next_entry(&e, line, sizeof line, &fits)) {
     const char *path = strchr(line, '/');
-    if (fits && path != NULL && ends_with(path, ending)) status = copy_text(to, capacity, path);
+    if (fits && path != NULL && vs_str_ends(vs_str_from(path), vs_str_from(ending)))
+      status = copy_text(to, capacity, path);
   }
   (void)close(e.fd);
   return status;

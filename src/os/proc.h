@@ -42,6 +42,9 @@ VS_MUST_CHECK vs_status vs_proc_mapped_file(const char *root, uint64_t pid, cons
 VS_MUST_CHECK vs_status vs_proc_variable(const char *root, uint64_t pid, const char *name, char *to,
                                          size_t capacity);
 
+/* The uid of the Kubernetes pod whose control group the process is in, NUL terminated; "" if it is in none, or that is not told. */
+void vs_proc_pod(const char *root, uint64_t pid, char *to, size_t capacity);
+
 /* Whether a path means the same file there as here. False where it has mounts of its own, as in a container; true where that cannot be
  * known. */
 bool vs_proc_shares_paths(const char *root, uint64_t pid);
