@@ -115,16 +115,22 @@ static uint64_t start_of(const char *root, const char *stat) {
   return (boot + ticks / rate) * 1000000 + ticks % rate * 1000000 / rate;
 }
 
+/* The kernel writes a backslash of a name as two, and a line feed as \n. */
+static void read_name(vs_proc *proc, const char *name) {
+  size_t size = 0;
+  while (*name == ' ' || *name == '\t') name++;
+  for (; *name != '\n' && *name != 0 && size < sizeof proc->name - 1; name++) {
+    const bool is_escaped = name[0] == '\\' && (name[1] == '\\' || name[1] == 'n');
+    if (is_escaped) name++;
+    proc->name[size++] = is_escaped && *name == 'n' ? '\n' : *name;
+  }
+  proc->name[size] = 0;
+}
+
 static void read_status(vs_proc *proc, const char *status) {
   const char *name = value_of(status, "Name"), *user = value_of(status, "Uid"),
              *numbers = value_of(status, "NSpid");
-  if (name != NULL) {
-    while (*name == ' ' || *name == '\t') name++;
-    size_t size = strcspn(name, "\n");
-    if (size >= sizeof proc->name) size = sizeof proc->name - 1;
-    memcpy(proc->name, name, size);
-    proc->name[size] = 0;
-  }
+  if (name != NULL) read_name(proc, name);
   if (user != NULL) proc->user_id = (uint32_t)number_at(&user);
   if (numbers == NULL) return;
   for (const char *before = NULL; numbers != before && *numbers != '\n' && *numbers != 0;) {

@@ -1,8 +1,8 @@
 /* vramscope exporter: the metrics of this machine over HTTP, in a file for node_exporter, or once on standard output. */
 #include "faces/cli/cli.h"
+#include "faces/cli/textfile.h"
 #include "faces/cli/top_recordings.h"
 #include "faces/exporter/endpoint.h"
-#include "os/infile.h"
 #include "os/process.h"
 
 enum { MOST_TOKEN = 4096, MOST_PEM = 1 << 20, SECOND_US = 1000 * 1000, MOST_SECONDS = 24 * 3600 };
@@ -33,7 +33,10 @@ static vs_exit read_file(const exporting *x, vs_option_id id, size_t most, vs_te
   const char *path = x->cli->line->values[id];
   vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
   if (path == NULL) return VS_EXIT_OK;
-  if (vs_infile_text(path, most, text, &error) != VS_OK) return vs_print_error(vs_str_from(path), &error);
+  if (vs_textfile_read(path, most, text, &error) != VS_OK) {
+    (void)vs_print_error(vs_str_from(path), &error);
+    return VS_EXIT_FILE;
+  }
   vs_text_byte(text, 0);
   return text->status == VS_OK ? VS_EXIT_OK : vs_exit_for(text->status);
 }
@@ -73,8 +76,8 @@ static vs_exit read_listening(exporting *x) {
   return is_safe || vs_cli_has(x->cli, VS_OPTION_INSECURE)
              ? VS_EXIT_OK
              : refuse("",
-                      "--listen beyond loopback wants --token-file, --tls-cert and --tls-key, so that not "
-                      "everybody can read who uses the GPUs; --insecure does without");
+                      "--listen beyond loopback wants --token-file, --tls-cert and --tls-key, because the "
+                      "metrics tell who uses the GPUs; --insecure does without");
 }
 
 static vs_exit read_options(exporting *x, vs_exporter_plan *plan) {

@@ -207,6 +207,8 @@ static void put_infos(putting *p) {
     put_device_labels(p, device);
     put_label(p, "name", device->info.name);
     put_label(p, "bus_id", device->info.bus_id);
+    if (device->info.is_mig) put_number_label(p, "gpu_instance", device->info.gpu_instance);
+    if (device->info.is_mig) put_number_label(p, "compute_instance", device->info.compute_instance);
     put_label(p, "divided", device->info.is_divided ? "true" : "");
     put_label(p, "simulated", device->info.is_simulated ? "true" : "");
     vs_exposition_value(&p->e, (vs_decimal){.digits = 1});

@@ -55,6 +55,10 @@ static void test_odd_name(void **state) {
   assert_string_equal(proc.name, "a) S 9 (b");
   assert_int_equal(proc.start_us, UINT64_C(1000001000000));
   assert_int_equal(proc.inner_pid, 5);
+  /* As the kernel writes a\b, a line feed and n; what is cut off ends well. */
+  made_proc_process(&folder, &(made_process){.pid = 5, .name = "a\\\\b\\n\\\\n\\"});
+  expect_ok(vs_proc_read(folder.path, 5, &proc));
+  assert_string_equal(proc.name, "a\\b\n\\n\\");
   vs_folder_remove(&folder);
 }
 
@@ -103,6 +107,42 @@ static void test_containers(void **state) {
     expect_ok(vs_proc_read(folder.path, 7, &proc));
     assert_string_equal(proc.container, cases[i].wanted);
   }
+  vs_folder_remove(&folder);
+}
+
+#define POD_UID "8f6c0a1b-2c3d-4e5f-8a9b-0c1d2e3f4a5b"
+
+static void test_pods(void **state) {
+  static const struct {
+    const char *groups, *wanted;
+  } cases[] = {
+      {"0::/\n", ""},
+      {"0::/user.slice/podman.scope\n", ""},
+      {"0::/kubepods/burstable/pod" POD_UID "/" CONTAINER "\n", POD_UID},
+      {"0::/kubepods.slice/kubepods-besteffort.slice/"
+       "kubepods-besteffort-pod8f6c0a1b_2c3d_4e5f_8a9b_0c1d2e3f4a5b.slice/"
+       "cri-containerd-" CONTAINER ".scope\n",
+       POD_UID},
+      {"0::/podlike/pod1234/kubepods/pod" POD_UID "\n", POD_UID},
+      {"0::/kubepods/pod0123456789abcdef0123456789abcdef/" CONTAINER "\n",
+       "0123456789abcdef0123456789abcdef"},
+      {"0::/kubepods/pod" POD_UID "0/" CONTAINER "\n", ""}, /* 37 characters are something else */
+  };
+  vs_folder folder;
+  char pod[40];
+  (void)state;
+  made_proc_begin(&folder);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    made_proc_process(&folder, &(made_process){.pid = 7, .groups = cases[i].groups});
+    vs_proc_pod(folder.path, 7, pod, sizeof pod);
+    assert_string_equal(pod, cases[i].wanted);
+  }
+  vs_proc_pod(folder.path, 8, pod, sizeof pod);
+  assert_string_equal(pod, "");
+  char small[36]; /* one too few */
+  made_proc_process(&folder, &(made_process){.pid = 7, .groups = cases[2].groups});
+  vs_proc_pod(folder.path, 7, small, sizeof small);
+  assert_string_equal(small, "");
   vs_folder_remove(&folder);
 }
 
@@ -258,6 +298,7 @@ int main(void) {
       cmocka_unit_test(test_odd_name),
       cmocka_unit_test(test_boot_time_far_behind),
       cmocka_unit_test(test_containers),
+      cmocka_unit_test(test_pods),
       cmocka_unit_test(test_maps),
       cmocka_unit_test(test_mapped_file_and_variable),
       cmocka_unit_test(test_machine),
