@@ -118,7 +118,7 @@ def exporter(build, folder, machine):
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         try:
             yield Exporter(process)
-            process.send_signal(signal.SIGINT)
+            process.send_signal(signal.SIGTERM)
             _, errors = process.communicate(timeout=30)
             assert (process.returncode, errors) == (0, "")
         finally:
@@ -303,7 +303,7 @@ def test_a_driver_that_hangs(exporter, machine):
         wait_for(lambda: it.ask()[0] == 503)
         status, _, body = it.ask()
         assert (status, body) == (503, "the driver does not answer\n")
-        it.process.send_signal(signal.SIGINT)
+        it.process.send_signal(signal.SIGTERM)
         assert it.process.wait(timeout=30) == 0  # although the driver still hangs
 
 
