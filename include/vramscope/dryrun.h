@@ -58,9 +58,10 @@ typedef struct vs_dryrun_plan {
   bool finds_ranks;
   uint64_t most_ranks;
 
-  uint64_t history;     /* the number of events in PyTorch's history; 0: a million */
-  bool is_recorded;     /* the recorder's history in place of PyTorch's: less time; it has no private pools. Not with has_no_history */
-  uint64_t top;         /* owners in the report; 0: all of them */
+  uint64_t history; /* the number of events in PyTorch's history; 0: a million */
+  bool
+      is_recorded; /* the recorder's history in place of PyTorch's: less time; it has no private pools. Not with has_no_history */
+  uint64_t top;    /* owners in the report; 0: all of them */
   const char *snapshot; /* PyTorch's snapshot is copied to this new file; NULL: it is not kept */
 
   /* The folder that contains simcuda/ and dryrun/. NULL: they are searched beside the running program, in its library folder, and
@@ -97,13 +98,16 @@ typedef struct vs_dryrun_plan {
   bool finds_changes;
   bool allows_numerics;
   uint64_t most_runs;
-  /* With finds_changes: "batch=1..64", as find_largest has it. The reply says, too, with which of these values the program fits without a
-   * change; or, where no set of changes is enough, with the one that needs least. NULL: none */
-  const char *parameter;
+  /* With finds_changes: "batch=1..64", as find_largest has it, at most VS_DRYRUN_MOST_PARAMETERS of them; NULL after the last. The reply says, too, for
+   * each of them with which of its values the program fits without a change; or, where no set of changes is enough, with the one that needs least. The
+   * other parameters are then those of the command. NULL: none */
+  const char *const *parameters;
   /* With finds_changes: PyTorch's snapshots of the program as it is and of the run with the set that was found are copied to these files, where there
    * are any. NULL: they are not kept */
   const char *plain_snapshot, *found_snapshot;
 } vs_dryrun_plan;
+
+enum { VS_DRYRUN_MOST_PARAMETERS = 8 };
 
 /* What became of the runs, as the exit status of `vramscope dryrun` says it. */
 enum {

@@ -58,7 +58,7 @@ class Fit:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """One for each run: title (its changes), value (of the parameter), roomy (on a GPU with more memory), verdict,
+        """One for each run: title (its changes), parameter and value, roomy (on a GPU with more memory), verdict,
         needed_bytes, kernels, steps, copied_bytes, output (the end of what a failed run printed), alone (the command line that
         makes the run alone) ..."""
         return [{key: value for key, value in run.items() if key != "reply"} for run in self.data["runs"]]
@@ -87,7 +87,7 @@ def fit(
     gpu: str | None = None,
     most_runs: int | None = None,
     allow_numerics: bool = False,
-    parameter: tuple[str, Iterable[int]] | None = None,
+    parameters: Mapping[str, Iterable[int]] | None = None,
     conf: str | None = None,
     ranks: int | None = None,
     world: int | None = None,
@@ -106,13 +106,16 @@ def fit(
 
     most_runs       at most so many runs (24)
     allow_numerics  also try changes with other numerics
-    parameter       also find the largest of these values with which it fits: ("batch", range(1, 65)), as in `dryrun_largest`
+    parameters      names and values, for each of which also the largest is found with which it fits: {"batch": range(1, 65)}; names are
+                    those of `dryrun_largest`
 
     The others are those of `dryrun`; `timeout` is for all runs together. Raises as `dryrun`.
     """
     options = {"gpu": gpu, "runs": most_runs, "conf": conf, "ranks": ranks, "world": world, "rank": rank, "events": events,
-               "context": context, "until": until, "batch": None if parameter is None else integers_of(*parameter)}
+               "context": context, "until": until}
     arguments = options_of(options, values)
+    for name, choices in (parameters or {}).items():
+        arguments += ["--batch", integers_of(name, choices)]
     arguments += ["--allow-numerics"] if allow_numerics else []
     arguments += ["--random"] if random else []
     with tempfile.TemporaryDirectory(prefix="vramscope-") as folder:

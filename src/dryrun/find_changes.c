@@ -90,6 +90,7 @@ static vs_status make_with(search *s, vs_found_run *run, texts *t, vs_error *err
   const vs_trial_plan plan = {.changes = run->set == 0 ? NULL : t->list.bytes.data,
                               .title = t->title.bytes.data,
                               .known = t->known.bytes.data,
+                              .parameter = run->parameter,
                               .value = run->has_value ? t->value.bytes.data : NULL,
                               .is_roomy = run->is_roomy,
                               .has_history = s->found->count == 0 || snapshot != NULL,
@@ -263,7 +264,7 @@ static vs_status find_blocks(search *s, vs_error *error) {
 
 static vs_cheapest_step next_step(const search *s) {
   size_t kept = s->trials->count + PROOF_RUNS + s->most_runs / BLOCK_SHARE;
-  if (s->trials->plan->parameter != NULL) kept += s->most_runs / VALUE_SHARE;
+  if (s->trials->parameter_count != 0) kept += s->most_runs / VALUE_SHARE;
   const size_t left = s->most_runs > kept ? s->most_runs - kept : 0;
   const vs_cheapest cheapest = {.changes = s->changes,
                                 .change_count = VS_ATTEMPTS,
@@ -335,19 +336,24 @@ static vs_status run_prefixes(search *s, vs_error *error) {
   return VS_OK;
 }
 
-static vs_status find_value(search *s, vs_change_set set, vs_error *error) {
+/* `reserve`: runs that are kept for the parameters behind this one. */
+static vs_status find_value(search *s, uint32_t number, vs_change_set set, size_t reserve, vs_error *error) {
   vs_largest_point points[VS_FOUND_RUNS];
-  vs_largest runs = {.values = &s->trials->values, .points = points};
-  vs_found_value *answer = &s->found->parameter;
-  *answer = (vs_found_value){.was_made = true, .set = set};
-  for (vs_largest_step step = vs_largest_next(&runs); step.kind == VS_LARGEST_TRY && may_run(s, 0);
+  const vs_integers *values = &s->trials->parameters[number].values;
+  vs_largest runs = {.values = values, .points = points};
+  vs_found_value *answer = &s->found->parameters[number];
+  *answer = (vs_found_value){.was_made = answer->was_made, .set = set};
+  for (vs_largest_step step = vs_largest_next(&runs); step.kind == VS_LARGEST_TRY && may_run(s, reserve);
        step = vs_largest_next(&runs)) {
     const vs_found_run *run;
-    const uint64_t value = vs_integers_at(&s->trials->values, step.number);
-    VS_TRY(make(s, (vs_found_run){.set = set, .has_value = true, .value = value, .is_roomy = true}, &run,
-                error));
+    const uint64_t value = vs_integers_at(values, step.number);
+    VS_TRY(make(
+        s,
+        (vs_found_run){.set = set, .has_value = true, .parameter = number, .value = value, .is_roomy = true},
+        &run, error));
     if (run == NULL) return VS_OK;
     const vs_largest_point point = point_of(s, run, step.number);
+    answer->was_made = true;
     points[runs.count++] = point;
     if (has_failed(&run->trial)) return VS_OK;
     if (point.fits && (!answer->is_found || value > answer->value)) {
@@ -359,11 +365,17 @@ static vs_status find_value(search *s, vs_change_set set, vs_error *error) {
   return VS_OK;
 }
 
+/* The runs that are left are shared out evenly. */
 static vs_status find_values(search *s, vs_error *error) {
-  if (s->trials->plan->parameter == NULL) return VS_OK;
-  VS_TRY(find_value(s, 0, error));
-  if (s->found->end == VS_FOUND_NONE && !s->found->parameter.is_found && s->found->set != 0 && may_run(s, 0))
-    return find_value(s, s->found->set, error);
+  const uint32_t count = s->trials->parameter_count;
+  for (uint32_t i = 0; i < count; i++) {
+    const size_t left = s->most_runs > s->trials->count ? s->most_runs - s->trials->count : 0;
+    const size_t reserve = left - left / (count - i);
+    VS_TRY(find_value(s, i, 0, reserve, error));
+    if (s->found->end == VS_FOUND_NONE && !s->found->parameters[i].is_found && s->found->set != 0 &&
+        may_run(s, reserve))
+      VS_TRY(find_value(s, i, s->found->set, reserve, error));
+  }
   return VS_OK;
 }
 

@@ -23,7 +23,8 @@ typedef struct vs_found_run {
   vs_change_set set; /* bit i: attempt i of changes.def, without those that the program did not let apply */
   uint64_t first;    /* so many blocks are checkpointed at most; 0: all that the attempt says */
   bool has_value;
-  uint64_t value; /* of the parameter */
+  uint32_t parameter; /* with has_value */
+  uint64_t value;     /* of the parameter */
   bool is_roomy;
   vs_trial trial;
 } vs_found_run;
@@ -45,7 +46,7 @@ typedef struct vs_found {
   uint64_t blocks;           /* that it checkpoints with all blocks; 0: it checkpoints none */
   const vs_found_run *proof; /* the run on the card itself; NULL: there is none */
   bool is_cut;               /* there were no runs left to prove that no cheaper set fits */
-  vs_found_value parameter;
+  vs_found_value parameters[VS_DRYRUN_MOST_PARAMETERS]; /* as in vs_trials */
 } vs_found;
 
 static inline bool vs_found_has(vs_change_set set, size_t attempt) { return (set >> attempt & 1) != 0; }

@@ -90,19 +90,23 @@ static void put_alone(vs_jsonw *w, const vs_found *found) {
   vs_jsonw_array_end(w);
 }
 
-static void put_parameter(vs_jsonw *w, const vs_trials *t, const vs_found_value *value) {
-  vs_jsonw_key(w, VS_STR("parameter"));
-  if (!value->was_made) {
-    vs_jsonw_null(w);
-    return;
-  }
+static void put_parameter(vs_jsonw *w, const vs_trials *t, vs_str name, const vs_found_value *value) {
   vs_jsonw_object_begin(w);
-  vs_jsonw_member_str(w, "name", t->vary.names[0].text);
+  vs_jsonw_member_str(w, "name", name);
   if (value->is_found) vs_jsonw_member_u64(w, "largest", value->value);
   else vs_jsonw_member_null(w, "largest");
+  vs_jsonw_member_bool(w, "was_tried", value->was_made);
   put_run(w, "run", value->is_found ? value->run : NULL);
   put_changes(w, t->host, "changes", value->set, 0);
   vs_jsonw_object_end(w);
+}
+
+static void put_parameters(vs_jsonw *w, const vs_trials *t, const vs_found *found) {
+  vs_jsonw_key(w, VS_STR("parameters"));
+  vs_jsonw_array_begin(w);
+  for (uint32_t i = 0; i < t->parameter_count; i++)
+    put_parameter(w, t, t->parameters[i].vary.names[0].text, &found->parameters[i]);
+  vs_jsonw_array_end(w);
 }
 
 void vs_reply_changes_end(vs_trials *t, const vs_found *found) {
@@ -122,7 +126,7 @@ void vs_reply_changes_end(vs_trials *t, const vs_found *found) {
   vs_jsonw_member_bool(w, "is_cut", found->is_cut);
   put_changes(w, t->host, "least", found->end == VS_FOUND_NONE ? found->set : 0, 0);
   put_alone(w, found);
-  put_parameter(w, t, &found->parameter);
+  put_parameters(w, t, found);
   vs_jsonw_object_end(w);
   vs_jsonw_object_end(w);
   vs_jsonw_end(w);

@@ -45,12 +45,14 @@ static vs_status name_cards(vs_trials *t, vs_error *error) {
 static vs_status compose(vs_trials *t, const vs_trial_plan *plan, vs_error *error) {
   t->run = (vs_vary_run){.host = t->host, .plan = *t->plan};
   if (plan->value != NULL) {
-    VS_TRY(vs_vary_append(&t->vary, plan->value, error));
-    VS_TRY(vs_vary_run_init(&t->run, &t->vary, t->vary.run_count - 1));
+    VS_ASSERT(plan->parameter < t->parameter_count);
+    vs_vary *vary = &t->parameters[plan->parameter].vary;
+    VS_TRY(vs_vary_append(vary, plan->value, error));
+    VS_TRY(vs_vary_run_init(&t->run, vary, vary->run_count - 1));
   }
   vs_dryrun_plan *run = &t->run.plan;
   run->finds_changes = run->allows_numerics = false;
-  run->parameter = NULL;
+  run->parameters = NULL;
   run->plain_snapshot = run->found_snapshot = NULL;
   run->snapshot = plan->snapshot;
   run->replaces_snapshot = true;
@@ -133,6 +135,8 @@ static void put_run(vs_trials *t, const vs_trial_plan *plan, const vs_outcome *o
   char tail[VS_OUTPUT_TAIL];
   vs_jsonw_object_begin(w);
   vs_jsonw_member_str(w, "title", vs_str_from(plan->title));
+  put_text(w, "parameter",
+           plan->value == NULL ? VS_STR("") : t->parameters[plan->parameter].vary.names[0].text);
   put_text(w, "value", vs_str_from(plan->value == NULL ? "" : plan->value));
   vs_jsonw_member_bool(w, "roomy", plan->is_roomy);
   vs_reply_table_command(w, &t->run);
@@ -217,21 +221,38 @@ static const char *behind_name(const char *axis) {
   return axis + (*axis == '=');
 }
 
-static vs_status parse_parameter(vs_trials *t, vs_error *error) {
+static bool is_there(const vs_trials *t, vs_str name) {
+  for (uint32_t i = 0; i < t->parameter_count; i++)
+    if (vs_str_equal(t->parameters[i].vary.names[0].text, name)) return true;
+  return false;
+}
+
+static vs_status parse_parameter(vs_trials *t, const char *axis, vs_error *error) {
   static const char option[] = "--batch";
-  const char *axis = t->plan->parameter;
-  t->vary = (vs_vary){.host = t->host, .plan = t->plan};
-  vs_text_init(&t->vary.texts, t->host, NULL);
-  if (axis == NULL) return VS_OK;
-  vs_text_deinit(&t->vary.texts);
-  VS_TRY(vs_vary_init_open(&t->vary, t->host, t->plan, option, axis, error));
-  if (vs_integers_parse(&t->values, vs_str_from(behind_name(axis)), error) == VS_OK) return VS_OK;
+  if (t->parameter_count == VS_DRYRUN_MOST_PARAMETERS)
+    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "%s %S: there are %d already, which is the most",
+                   option, vs_str_from(axis), VS_DRYRUN_MOST_PARAMETERS);
+  vs_trial_parameter *parameter = &t->parameters[t->parameter_count];
+  const vs_status status = vs_vary_init_open(&parameter->vary, t->host, t->plan, option, axis, error);
+  const bool is_twice = status == VS_OK && is_there(t, parameter->vary.names[0].text);
+  t->parameter_count++; /* so that it is released after a failure, too */
+  VS_TRY(status);
+  if (is_twice)
+    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "%s %S: this parameter is given twice", option,
+                   vs_str_from(axis));
+  if (vs_integers_parse(&parameter->values, vs_str_from(behind_name(axis)), error) == VS_OK) return VS_OK;
   const vs_error cause = *error;
   return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "%s %S: %s", option, vs_str_from(axis), cause.text);
 }
 
+static vs_status parse_parameters(vs_trials *t, vs_error *error) {
+  const char *const *axes = t->plan->parameters;
+  for (size_t i = 0; axes != NULL && axes[i] != NULL; i++) VS_TRY(parse_parameter(t, axes[i], error));
+  return VS_OK;
+}
+
 static vs_status init(vs_trials *t, vs_error *error) {
-  VS_TRY(parse_parameter(t, error));
+  VS_TRY(parse_parameters(t, error));
   VS_TRY(vs_dryrun_setup_init(&t->setup, t->host, t->plan, t->watch, error));
   return name_cards(t, error);
 }
@@ -252,7 +273,7 @@ vs_status vs_trials_new(vs_trials **trials, const vs_host *host, const vs_dryrun
 
 void vs_trials_free(vs_trials *trials) {
   const vs_host *host = trials->host;
-  vs_vary_deinit(&trials->vary);
+  for (uint32_t i = 0; i < trials->parameter_count; i++) vs_vary_deinit(&trials->parameters[i].vary);
   vs_text_deinit(&trials->text);
   vs_host_free(host, trials, sizeof *trials);
 }

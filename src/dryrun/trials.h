@@ -10,6 +10,12 @@
 #include "dryrun/integers.h"
 #include "dryrun/vary_run.h"
 
+/* A parameter of the command, and the values that are tried. */
+typedef struct vs_trial_parameter {
+  vs_vary vary; /* its axis */
+  vs_integers values;
+} vs_trial_parameter;
+
 typedef struct vs_trials {
   const vs_host *host;
   const vs_dryrun_watch *watch; /* may be NULL */
@@ -18,10 +24,10 @@ typedef struct vs_trials {
   vs_jsonw w;
   uint32_t count; /* runs that were begun */
   uint64_t capacity_bytes;
-  char name[128];              /* of the card: "GeForce RTX 4090" */
-  char roomy[64], context[32]; /* --gpu and --context of runs with more memory */
-  vs_vary vary;                /* the parameter; without a plan's `parameter` it has no axis */
-  vs_integers values;
+  char name[128];                                           /* of the card: "GeForce RTX 4090" */
+  char roomy[64], context[32];                              /* --gpu and --context of runs with more memory */
+  vs_trial_parameter parameters[VS_DRYRUN_MOST_PARAMETERS]; /* in the plan's order */
+  uint32_t parameter_count;
   /* Why there are no further runs. */
   bool was_interrupted;
   vs_error why;   /* of a later run that could not be started; its text is empty if there is none */
@@ -37,7 +43,8 @@ typedef struct vs_trial_plan {
   const char *changes; /* the text of a fit.json; NULL: none */
   const char *title;   /* of the run, for the progress: "checkpoint" */
   const char *known;   /* what is known before it, for the progress */
-  const char *value;   /* of the parameter; NULL: as in the command */
+  uint32_t parameter;  /* with `value` */
+  const char *value;   /* of the parameter; NULL: all of them are as in the command */
   bool is_roomy;
   bool has_history;     /* so that vs_trial.parts is known */
   const char *snapshot; /* with has_history: copied to this file; NULL: not kept */

@@ -183,11 +183,35 @@ def test_few_runs(fit):
 def test_a_parameter(fit):
     """With a batch of N 14 + 1.5 N GiB are needed."""
     reply = fit("18GiB", "--batch", "batch=1..64", words=["--batch", "8"])
-    parameter = reply["answer"]["parameter"]
+    (parameter,) = reply["answer"]["parameters"]
     assert (parameter["name"], parameter["largest"], parameter["changes"]) == ("batch", 2, None)
     assert needed(reply, "run", parameter) == 17 * GiB
-    none = fit("12800MiB", "--batch", "batch=1..64", code=1)["answer"]["parameter"]  # 12.75 at least with a batch of 8
+    (none,) = fit("12800MiB", "--batch", "batch=1..64", code=1)["answer"]["parameters"]  # 12.75 at least with a batch of 8
     assert none["largest"] == 5 and "save_on_cpu" in names(none["changes"])
+
+
+def test_several_parameters(fit, vramscope, program):
+    """Each for itself, the other as in the command; the program needs 14 + 1.5 N GiB, whatever --seq says."""
+    options = ["--batch", "batch=1..64", "--batch", "seq=1..4"]
+    words = ["--batch", "8", "--seq", "2"]
+    reply = fit("18GiB", *options, "--runs", "40", words=words)
+    batch, seq = reply["answer"]["parameters"]
+    assert (batch["name"], batch["largest"], seq["name"], seq["largest"]) == ("batch", 2, "seq", None)
+    runs = [run for run in reply["runs"] if run["value"] is not None]
+    for run in runs:
+        value = {"batch": "8", "seq": "2", run["parameter"]: run["value"]}
+        assert run["alone"][-4:] == ["--batch", value["batch"], "--seq", value["seq"]]
+    assert {run["parameter"] for run in runs} == {"batch", "seq"}
+    assert all(run["parameter"] is None for run in reply["runs"] if run["value"] is None)
+    # Few runs are shared out, and a parameter for which none was left says so.
+    few = fit("18GiB", *options, "--runs", "2", words=words, code=1)["answer"]["parameters"]
+    assert [(p["was_tried"], p["largest"]) for p in few] == [(False, None), (True, None)]
+    shown = vramscope("fit", "--gpu", "18GiB", "--context", "0MiB", *options, "--runs", "2", "--", *program, *words, env={"FAKE": FAKE}).out
+    assert "batch: not tried, no run was left (--runs)" in shown and "seq: none of the values that ran fits" in shown
+    for wrong, said in ((["batch=1..2", "batch=3..4"], "batch=3..4: this parameter is given twice"),
+                        ([f"env:N{i}=1..2" for i in range(9)], "env:N8=1..2: there are 8 already")):
+        done = vramscope("fit", *(part for axis in wrong for part in ("--batch", axis)), "--", *program, *words)
+        assert done.code == 2 and f"--batch {said}" in done.err
 
 
 def test_other_failures(vramscope, folder):

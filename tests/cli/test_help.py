@@ -99,7 +99,7 @@ def test_help_keeps_to_the_width(vramscope, width):
 def test_every_listed_option_is_accepted(build, vramscope, call, folder, recording, command):
     samples = {"N": "3", "N|N,N": "3", "GPU,GPU": "L4,T4", "N|host": "0", "FILE": "out.txt", "TEXT": "forward", "GPU": "L4", "SIZE": "500MiB", "SIZE|TIME": "5min", "SETTINGS": "expandable_segments:True", "SETTINGS...": "expandable_segments:True", "GPU...": "24GiB",
                "FILTER...": "forward", "FILTER=FACTOR...": "forward=0.5", "FUNCTION...": "forward",
-               "FIELDS": "gpu_name", "LIST": "0", "FORMAT": "csv", "[N]": "3", "SECONDS": "0.5", "MOMENT[,MOMENT]": "peak,end", "NAME=FIRST..LAST": "batch=1..2", "FILE.prom": "out.prom", "ADDRESS:PORT": "127.0.0.1:0", "PERCENT%|SIZE": "2%"}
+               "FIELDS": "gpu_name", "LIST": "0", "FORMAT": "csv", "[N]": "3", "SECONDS": "0.5", "MOMENT[,MOMENT]": "peak,end", "NAME=FIRST..LAST": "batch=1..2", "NAME=RANGE...": "batch=1..2", "FILE.prom": "out.prom", "ADDRESS:PORT": "127.0.0.1:0", "PERCENT%|SIZE": "2%"}
     operands = {"export": ["snapshot.pickle", "json"], "help": [], "dryrun": ["--", "true"], "fit": ["--", "true"], "run": ["--", "true"], "demo": [], "smi": [], "top": [], "exporter": ["--once"],
                 "compact": ["recording.vram"], "diff": ["snapshot.pickle"] * 2, "query": ["snapshot.pickle", "report"], "settings": ["expandable_segments:True"], "attach": [NO_PROCESS], "detach": [NO_PROCESS]}.get(command, ["snapshot.pickle"])
     short = ["--steps", "2"]

@@ -145,6 +145,7 @@ static vs_exit end_page(const vs_cli *cli, page *p, vs_json root, const char *fi
 typedef struct results {
   changes_file file;
   page page;
+  const char *parameters[VS_MAX_ARGUMENTS + 1]; /* NULL behind the last */
 } results;
 
 static void abandon(results *r) {
@@ -198,6 +199,14 @@ static vs_exit begin(vs_cli *cli, results *r) {
   return of_page;
 }
 
+/* All --batch, NULL behind the last. */
+static void list_parameters(const vs_cli *cli, const char *parameters[static VS_MAX_ARGUMENTS + 1]) {
+  size_t count = 0;
+  for (size_t i = 0; i < cli->line->repeated_count; i++)
+    if (cli->line->repeated[i].option == VS_OPTION_BATCH) parameters[count++] = cli->line->repeated[i].value;
+  parameters[count] = NULL;
+}
+
 vs_exit vs_cli_fit(vs_cli *cli) {
   static results r; /* its buffer is large for a stack */
   vs_text list;
@@ -207,7 +216,8 @@ vs_exit vs_cli_fit(vs_cli *cli) {
   vs_dryrun_plan plan = vs_cli_plan(cli, &list);
   plan.finds_changes = true;
   plan.allows_numerics = vs_cli_has(cli, VS_OPTION_ALLOW_NUMERICS);
-  plan.parameter = cli->line->values[VS_OPTION_BATCH];
+  list_parameters(cli, r.parameters);
+  plan.parameters = r.parameters;
   if (vs_cli_has(cli, VS_OPTION_RUNS)) /* the command line has checked that it is a number */
     (void)vs_parse_u64(vs_str_from(cli->line->values[VS_OPTION_RUNS]), &plan.most_runs);
   if (r.page.name != NULL) {

@@ -220,10 +220,8 @@ static void put_alone(page *p, bool fits, const char *label) {
   if (has_any) vs_sheet_end(&p->sheet, label, VS_STYLE_TITLE);
 }
 
-/* "batch=5 (23.1 GiB)" */
-static void put_parameter(page *p) {
-  const vs_json parameter = vs_reply_at(p->answer, "parameter");
-  if (vs_reply_is_unknown(parameter)) return;
+/* "batch=5 (23.1 GiB)". One that no run was left for says so. */
+static void put_parameter(page *p, vs_json parameter) {
   const vs_json run = run_at(p, parameter, "run");
   vs_text *line = vs_sheet_begin(&p->sheet);
   vs_screen_safe(line, vs_reply_str(parameter, "name"));
@@ -235,9 +233,15 @@ static void put_parameter(page *p) {
     vs_sheet_bytes(&p->sheet, needed_of(run));
     vs_text_byte(line, ')');
   } else {
-    vs_text_cstr(line, ": none of the values fits");
+    vs_text_cstr(line, vs_reply_bool(parameter, "was_tried") ? ": none of the values that ran fits"
+                                                             : ": not tried, no run was left (--runs)");
   }
   vs_sheet_end(&p->sheet, "Parameter", VS_STYLE_TITLE);
+}
+
+static void put_parameters(page *p) {
+  const vs_json parameters = vs_reply_at(p->answer, "parameters");
+  for (size_t i = 0; i < vs_json_count(parameters); i++) put_parameter(p, vs_json_at(parameters, i));
 }
 
 static void put_none(page *p) {
@@ -365,7 +369,7 @@ static void put_answer(page *p, const char *file) {
   }
   put_alone(p, true, "Alone, enough");
   put_alone(p, false, "Not enough");
-  put_parameter(p);
+  put_parameters(p);
   put_not_applied(p);
   put_failed(p);
   if (is_found || is_none || ends(p, "fits")) put_doubts(p);
