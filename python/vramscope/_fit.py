@@ -106,8 +106,7 @@ def fit(
 
     most_runs       at most so many runs (24)
     allow_numerics  also try changes with other numerics
-    parameters      names and values, for each of which also the largest is found with which it fits: {"batch": range(1, 65)}; names are
-                    those of `dryrun_largest`
+    parameters      names, as in `dryrun_largest`, and values: for each name, also find the largest with which it fits: {"batch": range(1, 65)}
 
     The others are those of `dryrun`; `timeout` is for all runs together. Raises as `dryrun`.
     """
