@@ -106,7 +106,7 @@ def fit(
 
     most_runs       at most so many runs (24)
     allow_numerics  also try changes with other numerics
-    parameters      names, as in `dryrun_largest`, and values: for each name, also find the largest with which it fits: {"batch": range(1, 65)}
+    parameters      {"batch": range(1, 65)}: for each name, which is as in `dryrun_largest`, also find the largest value with which it fits
 
     The others are those of `dryrun`; `timeout` is for all runs together. Raises as `dryrun`.
     """
