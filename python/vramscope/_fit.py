@@ -106,7 +106,8 @@ def fit(
 
     most_runs       at most so many runs (24)
     allow_numerics  also try changes with other numerics
-    parameters      {"batch": range(1, 65)}: for each name, which is as in `dryrun_largest`, also find the largest value with which it fits
+    parameters      {"batch": range(1, 65)}: for each name, as in `dryrun_largest`, the largest value with which it
+                    fits is found, too
 
     The others are those of `dryrun`; `timeout` is for all runs together. Raises as `dryrun`.
     """
