@@ -1,5 +1,5 @@
-"""What tools/release makes of the wheel that pip built (tools/packages/finish_wheel), without building one; and that the list of the
-libraries, their builds and the setup fit."""
+"""What tools/release makes of the wheel that pip built (tools/packages/finish_wheel), without building one; and that the list of
+the libraries and their builds fit."""
 import base64
 import csv
 import hashlib
@@ -45,8 +45,8 @@ def sources(tmp_path):
 
 def build(path, date=(2024, 5, 6, 7, 8, 10), metadata=METADATA, turn=1):
     """A wheel as pip leaves it: entries in some order, with the time of the day."""
-    files = [("vramscope/__init__.py", b"", 0o100644), ("vramscope/bin/vramscope", b"\x7fELF", 0o100755), (f"{INFO}/METADATA", metadata.encode(), 0o100644),
-             (f"{INFO}/WHEEL", WHEEL.encode(), 0o100644), (f"{INFO}/RECORD", b"old,,\n", 0o100644)]
+    files = [("vramscope/__init__.py", b"", 0o100644), ("vramscope/bin/vramscope", b"\x7fELF", 0o100755),
+             (f"{INFO}/METADATA", metadata.encode(), 0o100644), (f"{INFO}/WHEEL", WHEEL.encode(), 0o100644), (f"{INFO}/RECORD", b"old,,\n", 0o100644)]
     path.mkdir()
     path /= "vramscope-1.2.3-cp311-abi3-linux_x86_64.whl"
     with zipfile.ZipFile(path, "w") as archive:
