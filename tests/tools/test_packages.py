@@ -46,7 +46,8 @@ def sources(tmp_path):
 def build(path, date=(2024, 5, 6, 7, 8, 10), metadata=METADATA, turn=1):
     """A wheel as pip leaves it: entries in some order, with the time of the day."""
     files = [("vramscope/__init__.py", b"", 0o100644), ("vramscope/bin/vramscope", b"\x7fELF", 0o100755),
-             (f"{INFO}/METADATA", metadata.encode(), 0o100644), (f"{INFO}/WHEEL", WHEEL.encode(), 0o100644), (f"{INFO}/RECORD", b"old,,\n", 0o100644)]
+             (f"{INFO}/METADATA", metadata.encode(), 0o100644), (f"{INFO}/WHEEL", WHEEL.encode(), 0o100644),
+             (f"{INFO}/RECORD", b"old,,\n", 0o100644)]
     path.mkdir()
     path /= "vramscope-1.2.3-cp311-abi3-linux_x86_64.whl"
     with zipfile.ZipFile(path, "w") as archive:
@@ -117,6 +118,10 @@ def test_equal_contents_give_equal_bytes(sources, tmp_path):
 def test_a_program_stays_one(finished):
     modes = {entry.filename: entry.external_attr >> 16 for entry in finished.infolist()}
     assert modes["vramscope/bin/vramscope"] == 0o100755 and modes["vramscope/__init__.py"] == 0o100644
+
+
+def test_entries_have_the_time_of_the_commit(finished):
+    assert {entry.date_time for entry in finished.infolist()} == {(2023, 11, 14, 22, 13, 20)}
 
 
 def test_a_wheel_without_a_licence_is_refused(sources, tmp_path):
