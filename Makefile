@@ -5,6 +5,8 @@
 #   make test-programs   some dozens of real programs in the dry run (docs/guide/programs.md): an hour, and 6 GB of packages
 #   make test-torch-versions   the simulated GPU with PyTorch 2.4 to 2.11: ten minutes, and 8 GB of packages
 #   make test-truth   public recordings of real GPUs, and their programs in the dry run (docs/truth.md): minutes, and 3 GB of packages
+#   make release   the packages for any Linux, into dist/ (tools/release): ten minutes
+#   make test-release   all packages made twice, compared with a build by gcc, and tried in empty roots of Debian 11, 12 and 13
 #   make bench     figures as ratios against named peers
 #   make fuzz      all fuzz targets until one breaks (FUZZ_RUNS=N: that many executions of each)
 #   make mutants   breaks the code on purpose, one rule at a time: does a test notice? (MUTANTS="--room alloc": its options)
@@ -15,7 +17,7 @@
 
 PREFIX ?= /usr/local
 
-.PHONY: help demo test test-programs test-torch-versions test-truth bench fuzz mutants install format tidy clean
+.PHONY: help demo test test-programs test-torch-versions test-truth release test-release bench fuzz mutants install format tidy clean
 help:
 	@sed -n 's/^#   //p' Makefile
 
@@ -42,6 +44,15 @@ test-truth:
 	@tools/setup truth
 	@tools/build release -DVS_RINGS= vramscope simcuda
 	@tools/truth
+
+release:
+	@tools/release
+
+test-release:
+	@tools/release --twice
+	@tools/build release -DVS_RINGS= python
+	@tools/packages/compare_exports dist/*.whl build/release/python/vramscope
+	@tools/packages/try_in_roots
 
 bench:
 	@tools/setup bench

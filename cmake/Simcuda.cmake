@@ -46,7 +46,7 @@ if(core)
   file(GENERATE OUTPUT ${map} CONTENT "VRAMSCOPE_SIM { global: vs_*; _ZN3c10*ToProfiler*; local: *; };\n")
   # Its own functions call each other directly, whatever else the process has loaded.
   target_compile_options(vramscope_sim PRIVATE -fno-semantic-interposition)
-  target_link_options(vramscope_sim PRIVATE -Wl,--version-script=${map} -Wl,-Bsymbolic-functions)
+  target_link_options(vramscope_sim PRIVATE -Wl,--version-script=${map} -Wl,-Bsymbolic)
   set_target_properties(vramscope_sim PROPERTIES C_VISIBILITY_PRESET default LINK_DEPENDS ${map})
   set_target_properties(vramscope_sim PROPERTIES OUTPUT_NAME vramscope-sim)
   install(TARGETS vramscope_sim LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/vramscope/simcuda)

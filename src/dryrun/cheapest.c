@@ -112,14 +112,14 @@ static bool is_vain(const vs_cheapest *search, vs_change_set set) {
   enum { SHARE = 100 }; /* less than one part in so many is not lower */
   const vs_change_set idle = idle_of(search) & set;
   const double plain = (double)search->runs[0].least_bytes;
-  return idle != 0 && guess_of(search, set & ~idle).least > plain - plain / SHARE;
+  return idle != 0 && guess_of(search, set & ~idle).least > plain - plain / (double)SHARE;
 }
 
 /* Whether the set is so far from fitting that no guess is wrong by as much. */
 static bool is_hopeless(const vs_cheapest *search, guess g) {
   enum { PART = 3 }; /* one part in so many above the card */
   const double capacity = (double)search->capacity_bytes;
-  return g.least > capacity + capacity / PART;
+  return g.least > capacity + capacity / (double)PART;
 }
 
 /* A set that did not run. */

@@ -1,6 +1,7 @@
 #include "os/outfile.h"
 #include "base/text.h"
 #include "os/failure.h"
+#include "os/kernel.h"
 #include "os/process.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -196,8 +197,8 @@ vs_writer vs_outfile_writer(vs_outfile *file) { return (vs_writer){.ctx = file, 
  * file system that cannot check this, only the check at the beginning counts. */
 static int rename_temporary(const vs_outfile *file) {
   if (file->may_replace) return rename(file->temporary, file->path) == 0 ? 0 : errno;
-  if (renameat2(AT_FDCWD, file->temporary, AT_FDCWD, file->path, RENAME_NOREPLACE) == 0) return 0;
-  if (errno != EINVAL && errno != ENOSYS) return errno;
+  const int number = vs_kernel_rename_new(file->temporary, file->path);
+  if (number != EINVAL && number != ENOSYS) return number;
   if (access(file->path, F_OK) == 0) return EEXIST;
   return rename(file->temporary, file->path) == 0 ? 0 : errno;
 }

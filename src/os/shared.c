@@ -1,12 +1,13 @@
 #include "os/shared.h"
 #include "base/text.h"
 #include "os/failure.h"
+#include "os/kernel.h"
 #include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 vs_status vs_shared_create(vs_shared *shared, size_t size, vs_error *error) {
-  *shared = (vs_shared){.fd = memfd_create("vramscope", MFD_CLOEXEC), .size = size};
+  *shared = (vs_shared){.fd = vs_kernel_memory_file("vramscope"), .size = size};
   if (shared->fd < 0) return vs_os__fail(error, errno, "no shared memory");
   if (ftruncate(shared->fd, (off_t)size) == 0)
     shared->memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, shared->fd, 0);

@@ -7,9 +7,9 @@
 #include "faces/server/access.h"
 #include "faces/server/loopback.h"
 #include "os/clock.h"
+#include "os/kernel.h"
 #include "os/thread.h"
 #include <microhttpd.h>
-#include <sys/random.h>
 
 /* The name of this code differs between versions of libmicrohttpd. */
 enum { TOO_LARGE = 413 };
@@ -333,7 +333,7 @@ void vs_server_look(vs_server *server, size_t file, vs_served_view *view) {
 static vs_status make_token(vs_server *server, vs_error *error) {
   uint8_t random[VS_TOKEN_BYTES];
   if (!server->plan.has_token) return VS_OK;
-  if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+  if (!vs_kernel_random(random, sizeof random, true))
     return vs_fail(error, VS_IO, VS_NO_OFFSET, "the system gives no random numbers");
   vs_access_set_token(&server->access, random);
   return VS_OK;

@@ -55,8 +55,9 @@ __asm__(".pushsection .rodata\n"
         "vs_refusal_text: .asciz \"not simulated\"\n"
         ".popsection\n");
 
-extern vs_face_call __start_vs_calls[],
-    __stop_vs_calls[]; /* the linker defines both, at the ends of the section */
+/* The linker defines both, at the ends of the section. Each library has its own: lld exports them if they are not hidden. */
+extern vs_face_call __start_vs_calls[] __attribute__((visibility("hidden")));
+extern vs_face_call __stop_vs_calls[] __attribute__((visibility("hidden")));
 
 #define VS_FACE_LIBRARY(library)                                                        \
   static vs_face face = {library, __start_vs_calls, __stop_vs_calls, NULL};             \

@@ -212,7 +212,7 @@ CUresult sim_cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent e
 
 /* Events between processes. Work of another process counts as done at once, so an imported event is one that was
  * never recorded, which is complete. The handle contains only this tag. */
-static const char event_word[8] = "vs-event";
+static const char event_word[8] = {'v', 's', '-', 'e', 'v', 'e', 'n', 't'};
 
 CUresult sim_cuIpcGetEventHandle(CUipcEventHandle *handle, CUevent event) {
   VS_CU_NEED(handle != NULL);

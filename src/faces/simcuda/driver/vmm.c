@@ -2,10 +2,10 @@
  * passed to other processes as a descriptor of a memory file, which contains what the other process needs to
  * import it. None of these calls needs a current context. */
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "faces/simcuda/driver/driver.h"
+#include "os/kernel.h"
 
 /* The bits of a physical allocation's flags that store its properties. */
 enum { KEEPS_HANDLE_TYPES = 0xff, KEEPS_RDMA = 0x100 };
@@ -145,7 +145,7 @@ CUresult sim_cuMemGetAccess(unsigned long long *flags, const CUmemLocation *loca
 
 /* A memory file that contains the token. -1 if the process cannot open more files. */
 static int file_with(const vs_sim_token *token) {
-  const int file = memfd_create("vramscope simulated GPU memory", MFD_CLOEXEC);
+  const int file = vs_kernel_memory_file("vramscope simulated GPU memory");
   if (file < 0) return -1;
   if (write(file, token, sizeof *token) == (ssize_t)sizeof *token) return file;
   close(file);
