@@ -3,6 +3,7 @@
     import vramscope
 
     vramscope.report("snapshot.pickle")                # owners at the peak, why it ran out
+    vramscope.view("snapshot.pickle")                  # the viewer, in a notebook's cell or in the browser
     with vramscope.GPUMemTrace(): ...                  # memory that a piece of code added, and its peak
     with vramscope.record("run.vram"): ...             # every allocation, with its stack, to a file
     vramscope.MemTracker().track()                     # every tensor on the GPU, by line
@@ -50,9 +51,11 @@ _HOME = {
     "RefusedError": "errors",
     "Report": "_report",
     "Scope": "scopes",
+    "ServedView": "_view",
     "Snapshot": "query",
     "TrackedTensor": "gpu_mem_track",
     "UnsupportedError": "errors",
+    "View": "_view",
     "apply": "_changes",
     "b2mb": "fastai",
     "dryrun": "_dryrun",
@@ -91,6 +94,7 @@ _HOME = {
     "snapshot": "memory",
     "total_reserved_allocated_free": "memory",
     "use_allocator": "torch",
+    "view": "_view",
     "where": "_where",
 }
 
