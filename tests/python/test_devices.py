@@ -207,3 +207,24 @@ def test_cuda_context_of_a_simulated_gpu(simulated):
         """, gpu="8GiB").result
     was_there, taken, again, is_simulated, used = result
     assert (was_there, again, is_simulated) == (False, True, True) and taken and used >= taken
+
+
+def test_pick_is_the_commands(plain):
+    assert plain("""
+        import json, vramscope
+        from vramscope import devices
+        said = []
+        for options in ({"count": 3}, {"free": "200GiB"}, {"free": "much"}, {"count": 0}, {"among": "9"}):
+            try:
+                devices.pick(**options)
+            except vramscope.Error as error:
+                said.append([type(error).__name__, str(error)])
+        print(json.dumps([[device.index for device in devices.pick(2)], devices.pick(free=100 << 30)[0].uuid,
+                          devices.pick(among="1")[0].index, said]))
+        """, **machine("two")).result == [
+        [0, 1], "GPU-a1b2c3d4-0000-4000-8000-000000000001", 1,
+        [["NotFoundError", "3 GPUs were requested, and there are 2"],
+         ["NotFoundError", "no GPU has 200.0 GiB free; GPU 0 has the most, 139.8 GiB"],
+         ["ArgumentError", "'much' is not a size: write \"2 GiB\", \"512 MiB\", \"24 GB\" or a number of bytes"],
+         ["ArgumentError", "count is a number from 1 to 512, not 0"],
+         ["NotFoundError", 'no GPU is called "9": 2 here, numbers 0 to 1 (at byte 0)']]]
