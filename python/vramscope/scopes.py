@@ -184,7 +184,12 @@ class Scope:
 
     @property
     def note(self) -> str:
-        """A sentence why figures are not exact; "" if all are."""
+        """A sentence why figures are not exact, or why all are 0 (no PyTorch, or it has not used CUDA); "" if all is known."""
+        if self._native is None and _book is False:
+            torch, failure = _pytorch.load()
+            return failure if torch is None else "this PyTorch was built without CUDA"
+        if self._native is not None and not _has_begun():
+            return "PyTorch has not used CUDA in this process"
         if self.is_exact:
             return ""
         return "; ".join(text for bit, text in _NOTES if self._bits() & bit)
