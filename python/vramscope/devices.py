@@ -24,10 +24,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from vramscope import _native, errors
+from vramscope._collector import Collector
 from vramscope._sizes import parse_size
 
 __all__ = [
-    "METRICS", "Account", "Device", "Driver", "Memory", "Process", "all", "ask_cuda", "close", "costs", "driver",
+    "METRICS", "Account", "Collector", "Device", "Driver", "Memory", "Process", "all", "ask_cuda", "close", "costs", "driver",
     "most_free", "pick", "preload", "refresh", "select", "text",
 ]
 

@@ -228,3 +228,52 @@ def test_pick_is_the_commands(plain):
          ["ArgumentError", "'much' is not a size: write \"2 GiB\", \"512 MiB\", \"24 GB\" or a number of bytes"],
          ["ArgumentError", "count is a number from 1 to 512, not 0"],
          ["NotFoundError", 'no GPU is called "9": 2 here, numbers 0 to 1 (at byte 0)']]]
+
+
+def test_a_collector_sums_up_by_tag(plain):
+    """Samples of a machine whose figures move: 8, 40, 120, 60, 20 GiB used after the first look."""
+    result = plain("""
+        import json, os
+        from vramscope import devices
+        collector = devices.Collector(interval=None, pids=[])
+        collector.sample()                       # no tag is open: nothing is read
+        with collector.tag("train"):
+            collector.sample()
+            with collector.tag("step"):
+                collector.sample()
+                with collector.tag("step"):      # open twice: a sample counts once
+                    collector.sample()
+                collector.sample()
+        with collector.tag("after"):
+            collector.sample()
+        kept = collector.collect("step", reset=False)
+        names = ("mean", "max", "min", "last")
+        figures = collector.collect()
+        rows = {tag: [figures[f"{tag}/gpu:0/memory_used_bytes/{name}"] / 2**30 for name in names] for tag in ("train", "step", "after")}
+        used = [figures[f"train/gpu:0/gpu_utilization_percent/{name}"] for name in names]
+        try:
+            collector.collect("never")
+        except LookupError as error:
+            said = str(error)
+        print(json.dumps([collector.samples, rows, used, {k: v for k, v in figures.items() if k.startswith("step")} == kept,
+                          collector.collect("train"), said, sorted({key.split("/")[2] for key in figures})]))
+        """, **machine("moving")).result
+    samples, rows, used, same, then, said, names = result
+    assert samples == 5 and same and then == {} and said == "no tag 'never' was opened"
+    assert rows == {"train": [57, 120, 8, 60], "step": [220 / 3, 120, 40, 60], "after": [20, 20, 20, 20]}
+    assert used == [46.25, 95, 5, 95]
+    assert {"memory_used_bytes", "gpu_utilization_percent", "temperature_celsius", "power_milliwatts"} <= set(names)
+
+
+def test_a_collector_in_a_thread(plain):
+    assert plain("""
+        import json, threading, time
+        from vramscope import devices
+        with devices.Collector(devices.select("1"), interval=0.001, pids=[5001]) as collector, collector.tag("all"):
+            while collector.samples < 3:
+                time.sleep(0.001)
+        figures, count = collector.collect(), collector.samples
+        collector.stop()
+        print(json.dumps([count >= 3, figures["all/gpu:1/processes_bytes/max"] >> 20, [k for k in figures if "gpu:0" in k],
+                          [thread.name for thread in threading.enumerate()], collector.samples == count]))
+        """, **machine("two")).result == [True, 28000, [], ["MainThread"], True]
