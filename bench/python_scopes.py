@@ -13,6 +13,8 @@ JSON on the last line:
     scope_four   the same inside three others
     scope_dict   a scope with PyTorch's dict, where its figures are not found in memory
     trace        with GPUMemTrace(silent=True): one allocation
+    step         with Tracker().step(): one allocation
+    step_log     the same, and Tracker.log()
     peer         PyTorch's two functions around one allocation
 """
 
@@ -30,7 +32,7 @@ def main():
 
     import torch
 
-    from vramscope import _native
+    from vramscope import Tracker, _native
     from vramscope.fastai import GPUMemTrace
     from vramscope.scopes import Scope, scope_source
 
@@ -49,6 +51,17 @@ def main():
     def trace():
         with GPUMemTrace(silent=True):
             allocate()
+
+    tracker = Tracker()
+
+    def step():
+        with tracker.step():
+            allocate()
+
+    def step_log():
+        with tracker.step():
+            allocate()
+        tracker.log()
 
     def peer():
         torch.cuda.reset_peak_memory_stats()
@@ -86,6 +99,9 @@ def main():
         with Scope(), Scope(), Scope():
             figures["scope_four"] = time_of(scope, options.calls) - alone
         figures["scope_dict"] = time_of(scope_dict, options.calls // 10) - alone
+        figures["step"] = time_of(step, options.calls) - alone
+        tracker.log()  # of that many steps
+        figures["step_log"] = time_of(step_log, options.calls) - alone
         figures["trace"] = time_of(trace, options.calls // 10) - alone
         figures["peer"] = time_of(peer, options.calls // 10) - alone
         return figures
@@ -93,6 +109,7 @@ def main():
     rows = [round_of() for _ in range(options.rounds)]
     del kept
     figures = {f"{name}_us": round(statistics.median(row[name] for row in rows), 2) for name in rows[0]}
+    figures["step_beyond_scope_us"] = round(figures["step_log_us"] - figures["scope_us"], 2)
     figures["scope_ratio"] = round(figures["scope_us"] / figures["peer_us"], 3)
     print(json.dumps(figures))
 

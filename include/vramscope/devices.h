@@ -249,6 +249,29 @@ VS_API vs_metric vs_devices_used_fast(vs_devices *devices, uint32_t unit);
 VS_API VS_MUST_CHECK vs_status vs_devices_most_free(vs_devices *devices, bool cuda_only, uint32_t *unit,
                                                     uint64_t *bytes);
 
+/* What a program needs. Zero means the default of each member. */
+typedef struct vs_devices_wish {
+  uint32_t count;      /* of units, at most 512; 0: one */
+  uint64_t free_bytes; /* at least so much free memory on each */
+  const char *among;   /* only these units, in the grammar of vs_devices_select; NULL: all */
+} vs_devices_wish;
+
+/* Stores the `wish->count` units with the most free memory, the one with the most first and the first of equal ones, among those on which
+ * programs can run and that CUDA_VISIBLE_DEVICES does not hide. Units whose free memory is unknown are left out. More than one: whole
+ * cards alone, because a process can use only one MIG device. In CUDA_VISIBLE_DEVICES their UUIDs name them in any case.
+ *
+ * Fails: VS_NOT_FOUND    there are fewer that have so much
+ *        VS_UNSUPPORTED  CUDA_VISIBLE_DEVICES is set, and only CUDA's driver knows which cards it names (vs_devices_ask_cuda)
+ *        as vs_devices_select for `among`; `error` has the sentence. Then nothing is stored. */
+VS_API VS_MUST_CHECK vs_status vs_devices_pick_sized(vs_devices *devices, const vs_devices_wish *wish,
+                                                     size_t size, uint32_t *units, vs_error *error);
+__attribute__((unused)) static inline VS_MUST_CHECK vs_status vs_devices_pick(vs_devices *devices,
+                                                                              const vs_devices_wish *wish,
+                                                                              uint32_t *units,
+                                                                              vs_error *error) {
+  return vs_devices_pick_sized(devices, wish, sizeof *wish, units, error);
+}
+
 /* ---- processes -------------------------------------------------------------------------------------------- */
 
 /* The kinds of use of a card; bits. */

@@ -3,7 +3,9 @@
     import vramscope
 
     vramscope.report("snapshot.pickle")                # owners at the peak, why it ran out
+    vramscope.view("snapshot.pickle")                  # the viewer, in a notebook's cell or in the browser
     with vramscope.GPUMemTrace(): ...                  # memory that a piece of code added, and its peak
+    with vramscope.Tracker().step(): ...               # exact figures of each step of a training loop
     with vramscope.record("run.vram"): ...             # every allocation, with its stack, to a file
     vramscope.MemTracker().track()                     # every tensor on the GPU, by line
     vramscope.dryrun(["python", "train.py"], gpu="H100")   # will it fit? without a GPU
@@ -39,6 +41,7 @@ _HOME = {
     "Freed": "memory",
     "GPUMemTrace": "fastai",
     "GPUMemory": "fastai",
+    "GPUMemoryWarning": "_tracker",
     "Growth": "gpu_mem_track",
     "LimitError": "errors",
     "MemTracker": "gpu_mem_track",
@@ -50,9 +53,13 @@ _HOME = {
     "RefusedError": "errors",
     "Report": "_report",
     "Scope": "scopes",
+    "ServedView": "_view",
     "Snapshot": "query",
+    "Step": "_tracker",
     "TrackedTensor": "gpu_mem_track",
+    "Tracker": "_tracker",
     "UnsupportedError": "errors",
+    "View": "_view",
     "apply": "_changes",
     "b2mb": "fastai",
     "dryrun": "_dryrun",
@@ -91,11 +98,13 @@ _HOME = {
     "snapshot": "memory",
     "total_reserved_allocated_free": "memory",
     "use_allocator": "torch",
+    "view": "_view",
     "where": "_where",
 }
 
 # Modules that are reached as attributes: vramscope.fastai.gpu_mem_get().
-_MODULES = ("devices", "errors", "fastai", "gpu_mem_track", "memory", "modelsize_estimate", "query", "scopes", "torch")
+_MODULES = ("devices", "errors", "fastai", "gpu_mem_track", "integrations", "memory", "modelsize_estimate", "query", "scopes",
+            "torch")
 
 # `from vramscope import *` leaves Python's own open alone.
 __all__ = sorted({*_HOME, "__version__"} - {"open"})  # noqa: PLE0605 (__init__.pyi names them for type checkers)

@@ -145,7 +145,17 @@ def _begin(path: str | None, options: int = 0, most: int = 0) -> Recording:
     except _recorder.RecorderError as error:
         sentence = str(error) if path is None or error.status not in ("IO", "NOT_FOUND") else f"{path}: {error}"
         raise from_status(error.status, sentence) from None
-    return Recording(library, path or "")
+    global _latest
+    _latest = Recording(library, path or "")
+    return _latest
+
+
+_latest: Recording | None = None
+
+
+def latest() -> Recording | None:
+    """The recording that this process began last."""
+    return _latest
 
 
 def begin_from_environment() -> None:

@@ -24,10 +24,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from vramscope import _native, errors
+from vramscope._collector import Collector
+from vramscope._sizes import parse_size
 
 __all__ = [
-    "METRICS", "Account", "Device", "Driver", "Memory", "Process", "all", "ask_cuda", "close", "costs", "driver",
-    "most_free", "preload", "refresh", "select", "text",
+    "METRICS", "Account", "Collector", "Device", "Driver", "Memory", "Process", "all", "ask_cuda", "close", "costs", "driver",
+    "most_free", "pick", "preload", "refresh", "select", "text",
 ]
 
 # name: (unit, cost, meaning); the unit of a text is "TEXT". Cost: CHEAP, SLOW (read at most once a second), LOCKS (programs on
@@ -272,6 +274,28 @@ def most_free(cuda_only: bool = False) -> tuple[Device | None, int]:
     except errors.NotFoundError:
         return None, 0
     return (None, 0) if unit is None else (_device(unit), free)
+
+
+def pick(count: int = 1, *, free: int | str = 0, among: str | None = None) -> list[Device]:
+    """The `count` devices with the most free memory, the one with the most first, of those on which programs can run and that
+    CUDA_VISIBLE_DEVICES does not hide, as `vramscope pick` chooses them.
+
+        os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(device.uuid for device in devices.pick(2, free="20GiB"))
+
+    free   only devices with at least so many free bytes; also "20GiB"
+    among  only these devices, as for `select`
+
+    More than one: whole GPUs alone, because a process can use only one MIG device.
+
+    Raises NotFoundError with a sentence that says what there is, if fewer devices suit; ArgumentError, and UnsupportedError
+    if only CUDA's driver knows which GPUs CUDA_VISIBLE_DEVICES names (`ask_cuda`)."""
+    if not 1 <= count <= 512:
+        raise errors.ArgumentError(f"count is a number from 1 to 512, not {count}")
+    try:
+        size = parse_size(free)
+    except ValueError as error:
+        raise errors.ArgumentError(str(error)) from None
+    return [_device(unit) for unit in _library().pick(count, size, among)]
 
 
 def driver() -> Driver:

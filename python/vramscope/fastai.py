@@ -7,8 +7,7 @@
 
 Differences from fastai: the peak of a trace is exact (vramscope.scopes) instead of sampled by a thread, and measuring it does
 not empty the cache; traces may nest, in any number of threads; GPU numbers are PyTorch's, also with CUDA_VISIBLE_DEVICES;
-pynvml is not needed. A trace with a context (`ctx`) prints the lines of fastai's documentation, one without a context those
-of fastai's current code.
+pynvml is not needed. The lines are those of fastai 1.0.61, the last release with this module.
 
 MB are 2**20 bytes, rounded down. Names, meanings and texts: fastai's utils/mem.py and its documentation page utils.mem.
 """
@@ -79,16 +78,28 @@ def b2mb(num: float) -> int:
     return int(num / 2**20)
 
 
-def gpu_mem_get(id: int | None = None) -> GPUMemory:
-    """Total, free and used memory of a GPU, in MB. `id` is PyTorch's number; None is PyTorch's current GPU.
+def gpu_mem_get(id: Any = None) -> GPUMemory:
+    """Total, free and used memory of a GPU, in MB. `id` is PyTorch's number, "cuda:1" or a torch.device; None is PyTorch's
+    current GPU.
 
-    All three are 0 without a GPU and for an invalid `id`. Used includes all processes and the driver's own memory.
+    As in fastai all three are 0 without a GPU, and for a number that no GPU has. Used includes all processes and the driver's own
+    memory. Raises ValueError for what names no CUDA device.
     """
-    try:
-        room = _cards.room(_cards.current() if id is None else int(id))
-    except (TypeError, ValueError):
-        room = None
+    room = _cards.room(_cards.current() if id is None else _number(id))
     return GPUMemory(0, 0, 0) if room is None else GPUMemory(b2mb(room.total), b2mb(room.free), b2mb(room.used))
+
+
+def _number(id: Any) -> int:
+    try:
+        return int(id)
+    except (TypeError, ValueError):
+        pass
+    text = str(id)  # of a torch.device, too; without PyTorch
+    if text == "cuda":
+        return _cards.current()
+    if text.startswith("cuda:") and text[5:].isdecimal():
+        return int(text[5:])
+    raise ValueError(f'a number of PyTorch\'s or "cuda:1" was expected, not {id!r}')
 
 
 def gpu_mem_get_all() -> list[GPUMemory]:
@@ -161,7 +172,7 @@ class GPUMemTrace:
 
         trace = GPUMemTrace()             # starts at once
         some_code()
-        trace.report("after some_code")   # △used: 12MB, △peaked: 7MB: after some_code
+        trace.report("after some_code")   # △Used Peaked MB:     12      7 (after some_code)
         delta_used, delta_peaked = trace.data()
 
         with GPUMemTrace(ctx="load"):     # reports at its end: △Used Peaked MB:     12      7 (load: exit)
@@ -172,7 +183,7 @@ class GPUMemTrace:
                   temporarily.
 
     silent          report and report_n_reset print nothing. Later: trace.silent(True), trace.silent = False.
-    ctx             a text for all reports, which then look as in fastai's documentation.
+    ctx             a text that begins the notes of all reports.
     on_exit_report  print a report at the end of `with`.
     kind            what is measured: "allocated" (PyTorch's tensors; the default), "requested", "active", "reserved"
                     (with PyTorch's cache): exact, and only this process. "device": the whole GPU, as fastai measured: a
@@ -256,6 +267,13 @@ class GPUMemTrace:
         """Takes a last sample and ends that thread."""
         self._meter.unwatch()
 
+    def peak_monitor_func(self) -> None:
+        """What that thread runs: kind "device" samples until `peak_monitor_stop`. The other kinds are exact without samples: it
+        only takes a reading."""
+        self._meter.sample()
+        if self.is_running:
+            self.data_set()
+
     # ---- reporting
 
     @property
@@ -272,8 +290,7 @@ class GPUMemTrace:
         if self._is_silent:
             return
         words = [str(word) for word in (self.ctx, note or subctx) if word]
-        tail = f" ({': '.join(words)})" if self.ctx is not None else "".join(f": {word}" for word in words)
-        print(f"{self}{tail}")
+        print(f"{self}" + (f" ({': '.join(words)})" if words else ""))
 
     def report_n_reset(self, note: str | None = "", *, subctx: str | None = None) -> None:
         """`report`, then `reset`."""
@@ -284,9 +301,7 @@ class GPUMemTrace:
         used, peaked = self.data()
         note = self.note
         doubt = f" ({note})" if note else ""
-        if self.ctx is not None:
-            return f"△Used Peaked MB: {used:6,.0f} {peaked:6,.0f}{doubt}"
-        return f"△used: {used}MB, △peaked: {peaked}MB{doubt}"
+        return f"△Used Peaked MB: {used:6,.0f} {peaked:6,.0f}{doubt}"
 
     # ---- with
 
@@ -355,6 +370,9 @@ class _ScopeMeter:
     def watch(self) -> None:
         pass
 
+    def sample(self) -> None:
+        pass
+
     def unwatch(self) -> None:
         pass
 
@@ -402,6 +420,10 @@ class _DeviceMeter:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=_sample, args=(self, self._stop), name="NVML samples", daemon=True)
         self._thread.start()
+
+    def sample(self) -> None:
+        if self._stop is not None:
+            _sample(self, self._stop)
 
     def unwatch(self) -> None:
         if self._stop is None or self._thread is None:

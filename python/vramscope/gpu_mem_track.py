@@ -92,6 +92,7 @@ class MemTracker:
         self.verbose = verbose
         self.begin: bool = True
         self.device = device
+        self._check_device()
         self.names = names
         self._logged: Census = EMPTY  # what the last track() wrote
         self._names: dict[Kind, list[str]] = {}  # the names that it wrote
@@ -211,6 +212,14 @@ class MemTracker:
 
     def _devices(self) -> frozenset[int] | None:
         return devices_of(_torch(), self.device)
+
+    def _check_device(self) -> None:
+        """Without a GPU every device is accepted, and the figures are 0."""
+        torch = _torch()
+        count = torch.cuda.device_count()
+        wrong = [device for device in self._devices() or () if not 0 <= device < count]
+        if wrong and count:
+            raise ValueError(f"there is no cuda:{wrong[0]}: PyTorch has {count} GPU{'' if count == 1 else 's'} here")
 
     def _trivial(self, error: Exception) -> None:
         if self.verbose:

@@ -2,7 +2,8 @@
 
 Each function is that of torch.cuda.memory with the same name, arguments and results. If vramscope's allocator serves PyTorch
 (`vramscope.torch.use_allocator`), it is asked, since PyTorch's own functions refuse then; else PyTorch's function is called.
-`total_reserved_allocated_free` and `free_tensor` are additional.
+The other public names of torch.cuda.memory are there, too: they are PyTorch's own, which `use_allocator` makes work with
+vramscope's allocator as far as that can. `total_reserved_allocated_free` and `free_tensor` are additional.
 
 Sizes are bytes. `device` is a number, "cuda:1", a torch.device, or None for the current one.
 """
@@ -14,9 +15,10 @@ import sys
 import weakref
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, NamedTuple
 
-from vramscope import _cards
+from vramscope import _cards, _pytorch
 from vramscope.scopes import device_number
 
 __all__ = [
@@ -24,6 +26,15 @@ __all__ = [
     "memory_stats_as_nested_dict", "memory_summary", "record_memory_history", "reset_accumulated_memory_stats",
     "reset_peak_memory_stats", "snapshot", "total_reserved_allocated_free",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """What torch.cuda.memory has and this module does not define."""
+    if not name.startswith("_") and _pytorch.load()[0] is not None:
+        names = import_module("torch.cuda.memory")
+        if name in names.__all__:
+            return getattr(names, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _ours(device: Any = None) -> tuple[Any, int]:
@@ -112,16 +123,18 @@ def empty_cache() -> None:
 class MemoryFigures(NamedTuple):
     """Bytes of a device.
 
-    total      the memory of the GPU
+    total      the memory of the GPU as PyTorch has it (total_memory); before CUDA is initialized, the driver's figure
     reserved   what this process's allocator holds from the driver
     allocated  the part of reserved that is in live blocks
     free       reserved - allocated, which the allocator can use again without the driver
+    driver_total   the memory of the GPU as the driver has it, with what it reserves for itself; None: unknown
     """
 
     total: int
     reserved: int
     allocated: int
     free: int
+    driver_total: int | None = None
 
 
 def total_reserved_allocated_free(device: Any = None) -> MemoryFigures:
@@ -129,8 +142,13 @@ def total_reserved_allocated_free(device: Any = None) -> MemoryFigures:
     stats = memory_stats_as_nested_dict(device)
     reserved, allocated = (stats.get(group, {}).get("all", {}).get("current", 0)
                            for group in ("reserved_bytes", "allocated_bytes"))
-    room = _cards.room(device_number(device))
-    return MemoryFigures(0 if room is None else room.total, reserved, allocated, reserved - allocated)
+    number = device_number(device)
+    room = _cards.room(number)
+    driver_total = None if room is None else room.total
+    total = driver_total or 0
+    if _has_torch() and _cuda().is_initialized() and 0 <= number < _cuda().device_count():
+        total = _cuda().get_device_properties(number).total_memory
+    return MemoryFigures(total, reserved, allocated, reserved - allocated, driver_total)
 
 
 # ---- the summary as a table

@@ -17,12 +17,16 @@ from __future__ import annotations
 import inspect
 import json
 import operator
+import os
 import re
 from collections.abc import Callable
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from vramscope import _native, errors
 from vramscope._intake import Progress, load
+
+if TYPE_CHECKING:
+    from vramscope._view import ServedView, View
 
 __all__ = ["Snapshot", "open"]  # and the methods, below
 
@@ -39,8 +43,9 @@ class Snapshot:
 
     name: str  # as it was given, and as replies quote it
 
-    def __init__(self, engine: _native.Engine, name: str) -> None:
+    def __init__(self, engine: _native.Engine, name: str, source: Any = None) -> None:
         self._engine: _native.Engine | None = engine
+        self._source = source  # what it was made of, for `view`: a path, bytes or PyTorch's dict; None of a stream
         self.name = name
 
     def request(self, request: bytes) -> _native.Reply:
@@ -64,7 +69,14 @@ class Snapshot:
 
     def close(self) -> None:
         """Frees the memory of the snapshot; arrays of earlier replies stay valid."""
-        self._engine = None
+        self._engine = self._source = None
+
+    def view(self, *, height: int = 640, inline: bool | None = None, block: bool | None = None) -> View | ServedView | None:
+        """Shows it in the viewer, in a notebook's cell or in the browser: `vramscope.view`, which explains the parameters. The
+        file that it was opened from is read again."""
+        from vramscope._view import view
+
+        return view(self, height=height, inline=inline, block=block)
 
     def __enter__(self) -> Self:
         return self
@@ -102,7 +114,9 @@ def open(source: Any, *, name: str | None = None, progress: Progress | None = No
     if isinstance(source, Snapshot):
         return source
     engine = _native.Engine()
-    return Snapshot(engine, load(engine, source, name, progress))
+    shown = load(engine, source, name, progress)
+    return Snapshot(engine, shown, os.path.abspath(source) if isinstance(source, str | os.PathLike) else
+                    None if hasattr(source, "read") else source)
 
 
 # ---- requests and replies

@@ -184,7 +184,12 @@ class Scope:
 
     @property
     def note(self) -> str:
-        """A sentence why figures are not exact; "" if all are."""
+        """A sentence why figures are not exact, or why all are 0 (no PyTorch, or it has not used CUDA); "" if all is known."""
+        if self._native is None and _book is False:
+            torch, failure = _pytorch.load()
+            return failure if torch is None else "this PyTorch was built without CUDA"
+        if self._native is not None and not _has_begun():
+            return "PyTorch has not used CUDA in this process"
         if self.is_exact:
             return ""
         return "; ".join(text for bit, text in _NOTES if self._bits() & bit)
@@ -193,6 +198,31 @@ class Scope:
     def events(self) -> tuple[int, int, int, int]:
         """Its position among the events of its device: the blocks allocated and freed until it began, and until it ended."""
         return (0, 0, 0, 0) if self._native is None else self._native.events
+
+    @property
+    def retries(self) -> int:
+        """How often PyTorch freed its cache since the scope began because cudaMalloc failed (num_alloc_retries)."""
+        return self._counts()[0]
+
+    @property
+    def ooms(self) -> int:
+        """The out-of-memory errors since the scope began, also those that the program handled (num_ooms)."""
+        return self._counts()[1]
+
+    @property
+    def fragmented(self) -> int:
+        """Cached bytes at the end that empty_cache() cannot return, because blocks share the segment
+        (inactive_split_bytes)."""
+        return self._counts()[2]
+
+    def _counts(self) -> tuple[int, int, int]:
+        native = self._native
+        if native is None:
+            return 0, 0, 0
+        if native.is_open:
+            native.read(_has_begun())
+        counts: tuple[int, int, int] = native.counts
+        return counts
 
     def _bits(self) -> int:
         return 0 if self._native is None else self._native.notes
@@ -213,17 +243,33 @@ class _OurScope:
     events = (0, 0, 0, 0)
 
     def __init__(self, allocator: Any, device: int) -> None:
+        self._device = device
+        self._before = self._sums()
         self._scope = allocator.scope_begin(device)
         self._last: dict[str, tuple[int, int, int]] = {}
+        self.counts = (0, 0, self._before[2])
         self.is_open = True
 
     def read(self, has_begun: bool) -> None:
-        self._last = self._scope.read()
+        self._take(self._scope.read())
 
     def end(self, has_begun: bool) -> None:
         if self.is_open:
-            self._last = self._scope.end()
+            self._take(self._scope.end())
             self.is_open = False
+
+    def _take(self, figures: dict[str, tuple[int, int, int]]) -> None:
+        self._last = figures
+        retries, ooms, fragmented = self._sums()
+        before = self._before
+        self.counts = (retries - before[0] if retries >= before[0] else retries,  # a sum that fell was reset in between
+                       ooms - before[1] if ooms >= before[1] else ooms, fragmented)
+
+    def _sums(self) -> tuple[int, int, int]:
+        from vramscope import _native
+
+        sums = _native.live_statistics(self._device)
+        return sums["num_alloc_retries"], sums["num_ooms"], sums["inactive_split_bytes.all.current"]
 
     @property
     def figures(self) -> dict[str, tuple[int, int, int, int]]:

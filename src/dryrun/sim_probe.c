@@ -59,14 +59,16 @@ static void try_libraries(vs_sim_probe *probe, const vs_host *host, const char *
 }
 
 static void try_python(vs_sim_probe *probe, const char *output) {
-  char script[] = "import sys, importlib.metadata as m\n"
+  /* Isolated, so that no file of the current folder is imported; packages of `pip install --user` count all the same. */
+  char script[] = "import sys, site, importlib.metadata as m\n"
+                  "sys.path.append(site.getusersitepackages())\n"
                   "print(sys.executable)\n"
                   "print(sys.version.split()[0])\n"
                   "try:\n"
                   "    print(m.version('torch'))\n"
                   "except m.PackageNotFoundError:\n"
                   "    print()\n";
-  char *words[] = {"python3", "-c", script, NULL}, text[1024];
+  char *words[] = {"python3", "-I", "-c", script, NULL}, text[1024];
   if (!run(words, NULL, output, text, sizeof text)) return;
   const char *rest = text;
   take_line(&rest, probe->python, sizeof probe->python);

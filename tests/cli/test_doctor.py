@@ -85,3 +85,12 @@ def test_no_card(doctor):
 def test_no_library(doctor):
     words, driver = doctor("none", "/not/there.so")
     assert "no NVIDIA driver " in words and driver["code"] == 12 and driver["nvml_version"] is None
+
+
+def test_files_of_the_current_folder_are_not_imported(vramscope, tmp_path):
+    """Python is asked for its version and PyTorch's; a folder with an unpacked download may have any file."""
+    for name in ("csv", "email", "zipfile", "site", "sitecustomize", "torch"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'imported')!r}, 'a').write({name!r})\n")
+    found = json.loads(vramscope("doctor", "--json").out)
+    assert found["simulated_cuda"]["python"] and found["simulated_cuda"]["python_version"].startswith("3.")
+    assert not (tmp_path / "imported").exists()

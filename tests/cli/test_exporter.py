@@ -413,7 +413,8 @@ def test_many_scrapes_leak_nothing(exporter):
         before = resources(it.process.pid)
         scrape(SCRAPES)
         wait_for(lambda: resources(it.process.pid)[1] <= before[1])
-        assert resources(it.process.pid)[0] < before[0] + 4096  # KiB; a response has 10
+        # KiB; a response has 10. AddressSanitizer keeps what is freed for a while, and says itself at the end what leaked.
+        assert resources(it.process.pid)[0] < before[0] + (65536 if "ASAN_OPTIONS" in os.environ else 4096)
 
 
 # ---- in a file

@@ -20,7 +20,7 @@ NOT_FOUND = 2
 NO_ANSWER = 6  # of a dry run, because the program of these tests does not use the GPU
 TABLES = ("vary", "compare")  # which say what became of each run
 COMMANDS = ("report", "stats", "tree", "blocks", "events", "oom", "whatif", "diff", "view", "export", "query", "compact", "dryrun", "fit", "run", "attach", "detach", "where", "check",
-            "demo", "smi", "top", "exporter", "settings", "doctor", "help")
+            "demo", "smi", "top", "exporter", "pick", "settings", "doctor", "help")
 
 FAKE = os.environ.get("VRAMSCOPE_FAKE", "")
 # A machine with two cards, for the commands that look at cards.
@@ -37,7 +37,7 @@ def call(vramscope, view, folder, build):
     browser.chmod(0o755)
 
     def run(*args):
-        if args[0] in ("smi", "top", "exporter"):
+        if args[0] in ("smi", "top", "exporter", "pick"):
             return vramscope(*args, env=FAKE_MACHINE)
         if args[0] != "view" or {"--html", "--help", "-h", "--version", "-V"} & set(args):
             return vramscope(*args)
@@ -100,7 +100,7 @@ def test_every_listed_option_is_accepted(build, vramscope, call, folder, recordi
     samples = {"N": "3", "N|N,N": "3", "GPU,GPU": "L4,T4", "N|host": "0", "FILE": "out.txt", "TEXT": "forward", "GPU": "L4", "SIZE": "500MiB", "SIZE|TIME": "5min", "SETTINGS": "expandable_segments:True", "SETTINGS...": "expandable_segments:True", "GPU...": "24GiB",
                "FILTER...": "forward", "FILTER=FACTOR...": "forward=0.5", "FUNCTION...": "forward",
                "FIELDS": "gpu_name", "LIST": "0", "FORMAT": "csv", "[N]": "3", "SECONDS": "0.5", "MOMENT[,MOMENT]": "peak,end", "NAME=FIRST..LAST": "batch=1..2", "NAME=RANGE...": "batch=1..2", "FILE.prom": "out.prom", "ADDRESS:PORT": "127.0.0.1:0", "PERCENT%|SIZE": "2%"}
-    operands = {"export": ["snapshot.pickle", "json"], "help": [], "dryrun": ["--", "true"], "fit": ["--", "true"], "run": ["--", "true"], "demo": [], "smi": [], "top": [], "exporter": ["--once"],
+    operands = {"export": ["snapshot.pickle", "json"], "help": [], "dryrun": ["--", "true"], "fit": ["--", "true"], "run": ["--", "true"], "demo": [], "smi": [], "top": [], "exporter": ["--once"], "pick": [],
                 "compact": ["recording.vram"], "diff": ["snapshot.pickle"] * 2, "query": ["snapshot.pickle", "report"], "settings": ["expandable_segments:True"], "attach": [NO_PROCESS], "detach": [NO_PROCESS]}.get(command, ["snapshot.pickle"])
     short = ["--steps", "2"]
     shutil.copy(recording, folder / "recording.vram")
@@ -109,6 +109,8 @@ def test_every_listed_option_is_accepted(build, vramscope, call, folder, recordi
         values = [] if argument is None else [samples.get(argument) or argument.split("|")[0]]
         if name == "port":
             values = [str(free_port())]
+        if command == "pick" and name == "count":
+            values = ["2"]  # which the machine has
         if command == "check" and name in CHECK_FILES:
             (folder / "given.json").write_text(CHECK_FILES[name])
             values = ["given.json"]

@@ -207,3 +207,73 @@ def test_cuda_context_of_a_simulated_gpu(simulated):
         """, gpu="8GiB").result
     was_there, taken, again, is_simulated, used = result
     assert (was_there, again, is_simulated) == (False, True, True) and taken and used >= taken
+
+
+def test_pick_is_the_commands(plain):
+    assert plain("""
+        import json, vramscope
+        from vramscope import devices
+        said = []
+        for options in ({"count": 3}, {"free": "200GiB"}, {"free": "much"}, {"count": 0}, {"among": "9"}):
+            try:
+                devices.pick(**options)
+            except vramscope.Error as error:
+                said.append([type(error).__name__, str(error)])
+        print(json.dumps([[device.index for device in devices.pick(2)], devices.pick(free=100 << 30)[0].uuid,
+                          devices.pick(among="1")[0].index, said]))
+        """, **machine("two")).result == [
+        [0, 1], "GPU-a1b2c3d4-0000-4000-8000-000000000001", 1,
+        [["NotFoundError", "3 GPUs were requested, and there are 2"],
+         ["NotFoundError", "no GPU has 200.0 GiB free; GPU 0 has the most, 139.8 GiB"],
+         ["ArgumentError", "'much' is not a size: write \"2 GiB\", \"512 MiB\", \"24 GB\" or a number of bytes"],
+         ["ArgumentError", "count is a number from 1 to 512, not 0"],
+         ["NotFoundError", 'no GPU is called "9": 2 here, numbers 0 to 1 (at byte 0)']]]
+
+
+def test_a_collector_sums_up_by_tag(plain):
+    """Samples of a machine whose figures move: 8, 40, 120, 60, 20 GiB used after the first look."""
+    result = plain("""
+        import json, os
+        from vramscope import devices
+        collector = devices.Collector(interval=None, pids=[])
+        collector.sample()                       # no tag is open: nothing is read
+        with collector.tag("train"):
+            collector.sample()
+            with collector.tag("step"):
+                collector.sample()
+                with collector.tag("step"):      # open twice: a sample counts once
+                    collector.sample()
+                collector.sample()
+        with collector.tag("after"):
+            collector.sample()
+        kept = collector.collect("step", reset=False)
+        names = ("mean", "max", "min", "last")
+        figures = collector.collect()
+        rows = {tag: [figures[f"{tag}/gpu:0/memory_used_bytes/{name}"] / 2**30 for name in names] for tag in ("train", "step", "after")}
+        used = [figures[f"train/gpu:0/gpu_utilization_percent/{name}"] for name in names]
+        try:
+            collector.collect("never")
+        except LookupError as error:
+            said = str(error)
+        print(json.dumps([collector.samples, rows, used, {k: v for k, v in figures.items() if k.startswith("step")} == kept,
+                          collector.collect("train"), said, sorted({key.split("/")[2] for key in figures})]))
+        """, **machine("moving")).result
+    samples, rows, used, same, then, said, names = result
+    assert samples == 5 and same and then == {} and said == "no tag 'never' was opened"
+    assert rows == {"train": [57, 120, 8, 60], "step": [220 / 3, 120, 40, 60], "after": [20, 20, 20, 20]}
+    assert used == [46.25, 95, 5, 95]
+    assert {"memory_used_bytes", "gpu_utilization_percent", "temperature_celsius", "power_milliwatts"} <= set(names)
+
+
+def test_a_collector_in_a_thread(plain):
+    assert plain("""
+        import json, threading, time
+        from vramscope import devices
+        with devices.Collector(devices.select("1"), interval=0.001, pids=[5001]) as collector, collector.tag("all"):
+            while collector.samples < 3:
+                time.sleep(0.001)
+        figures, count = collector.collect(), collector.samples
+        collector.stop()
+        print(json.dumps([count >= 3, figures["all/gpu:1/processes_bytes/max"] >> 20, [k for k in figures if "gpu:0" in k],
+                          [thread.name for thread in threading.enumerate()], collector.samples == count]))
+        """, **machine("two")).result == [True, 28000, [], ["MainThread"], True]

@@ -15,6 +15,7 @@ def test_how_full_the_gpus_are(facts):
     assert facts["before"][1:] == [2, False], "to ask must not begin CUDA"
     assert facts["get"] == [True, ["total", "free", "used"], "GPUMemory"]
     assert facts["wrong"] == [[0, 0, 0]] * 3
+    assert facts["forms"] == [True, True, True, 'a number of PyTorch\'s or "cuda:1" was expected, not \'no\'']
     assert facts["one"] and facts["current"] and facts["all"] == [2, True]
     assert facts["most"][0] == 1 and facts["most"][1] > 8000
     assert facts["b2mb"] == [0, 1, 5, -1]
@@ -25,8 +26,8 @@ def test_how_full_the_gpus_are(facts):
 
 def test_traces_say_what_pytorch_measured(facts):
     text, truth, data = facts["report"]
-    assert truth == data == [24, 60] and text == facts["print"] == "△used: 24MB, △peaked: 60MB\n"
-    assert facts["noted"] == "△used: 24MB, △peaked: 60MB: a second run\n"
+    assert truth == data == [24, 60] and text == facts["print"] == "△Used Peaked MB:     24     60\n"
+    assert facts["noted"] == "△Used Peaked MB:     24     60 (a second run)\n"
     assert facts["after_reset"] == [0, 0]
     lines, truths = facts["loops"]
     assert lines == truths and len(set(lines)) == 3
@@ -42,15 +43,15 @@ def test_lines_of_the_page(facts):
         "△Used Peaked MB:      0      0 (foobar: 1st try)\n",
         "△Used Peaked MB:      0      0 (foobar: 2nd try)\n",
     ]
-    assert facts["with"][0] == "△used: 3MB, △peaked: 4MB: exit\n"
+    assert facts["with"][0] == "△Used Peaked MB:      3      4 (exit)\n"
     assert facts["with"][1] == "△Used Peaked MB:  1,000  1,500 (some context: exit)\n"
     assert facts["with"][2] == "△Used Peaked MB:      0      0 (some_func: exit)\n"
     assert facts["with"][3].endswith(" (some_func: measured in ctx)\n") and facts["with"][3].count("\n") == 1
-    assert facts["with"][4].startswith("△used: 1MB") and facts["with"][4].count("\n") == 1
+    assert facts["with"][4].startswith("△Used Peaked MB:      1") and facts["with"][4].count("\n") == 1
     assert facts["decorated"] == ["△Used Peaked MB:      5      6 (my_function: exit)\n", 3, "my_function", "Text.",
                                   "△Used Peaked MB:      0      0 (Class.function: exit)\n"]
-    nothing = "△used: 0MB, △peaked: 0MB"
-    assert facts["silent"] == ["", True, None, f"{nothing}\n", "", True, f"{nothing}: x\n"]
+    nothing = "△Used Peaked MB:      0      0"
+    assert facts["silent"] == ["", True, None, f"{nothing}\n", "", True, f"{nothing} (x)\n"]
 
 
 def test_nested_traces_and_other_kinds(facts):
@@ -60,7 +61,7 @@ def test_nested_traces_and_other_kinds(facts):
     assert used == 100 and text.endswith(" (sampled)") and note == "sampled"
     assert line == "△Used Peaked MB:      0      0 (sampled) (x: y)\n"
     # The program reset PyTorch's peak without our package: the trace says so, and how much of the peak it cannot know.
-    assert facts["doubtful"].startswith("△used: 0MB, △peaked: 100MB (the peak is up to 301MB more: PyTorch's peak was")
+    assert facts["doubtful"].startswith("△Used Peaked MB:      0    100 (the peak is up to 301MB more: PyTorch's peak was")
     assert "everything" in facts["kind"]
 
 

@@ -13,6 +13,7 @@ def test_functions_of_pytorch(simulated, allocator):
     assert facts["stats"] == [True, True, True, 30 * MB + 7 * 512, 33 * MB + 10 * 512]
     assert facts["summary"] == [True, True]
     assert facts["four"][:3] == [True, True, True] and 8192 <= facts["four"][3] < 8800
+    assert facts["total"] == [True, True, [], True, False]
     assert facts["reset"] == [True, 0]
     assert facts["snapshot"] == [True, 12, True, "Snapshot"]
     assert facts["emptied"]

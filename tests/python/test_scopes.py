@@ -57,9 +57,22 @@ def test_without_pytorch_a_scope_is_empty(plain):
         from vramscope.scopes import Scope, scope_source
         with Scope() as scope:
             pass
-        print(json.dumps([*scope.allocated, scope.is_exact, scope.is_open, scope_source()]))
+        print(json.dumps([*scope.allocated, scope.is_exact, scope.is_open, scope_source(), scope.note]))
     """)
-    assert done.result == [0, 0, 0, 0, True, False, "none"]
+    assert done.result == [0, 0, 0, 0, True, False, "none", "PyTorch is not installed here"]
+
+
+def test_a_scope_without_cuda_says_so(simulated):
+    assert simulated("""
+        import json, torch
+        from vramscope.scopes import Scope
+        with Scope() as scope:
+            pass
+        early = scope.note
+        with Scope() as scope:
+            torch.empty(1, device="cuda")
+        print(json.dumps([early, scope.note]))
+    """).result == ["PyTorch has not used CUDA in this process", ""]
 
 
 def test_under_dryrun_the_report_has_the_peak_of_the_program(dryrun):

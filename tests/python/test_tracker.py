@@ -281,3 +281,20 @@ def test_a_walk_finds_what_a_look_at_all_objects_finds():
         gc.get_objects = all_objects
         gc.unfreeze()
         gc.enable()
+
+
+def test_a_gpu_that_is_not_there_is_refused(simulated):
+    program = """
+        import json
+        from vramscope import MemTracker
+        said = []
+        for device in (7, "cuda:7", [0, 7], -1):
+            try:
+                MemTracker(device=device)
+                said.append("")
+            except ValueError as error:
+                said.append(str(error))
+        print(json.dumps(said))
+    """
+    assert simulated(program, gpu="8GiB").result == ["there is no cuda:7: PyTorch has 1 GPU here"] * 3 + [
+        "there is no cuda:-1: PyTorch has 1 GPU here"]

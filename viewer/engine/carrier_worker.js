@@ -115,8 +115,18 @@ async function readyEngine() {
 function startWorker() {
   const inlined = document.getElementById("worker");
   if (inlined === null) return new Worker("worker.js", { type: "module" });
-  workerAddress ??= URL.createObjectURL(new Blob([inlined.textContent ?? ""], { type: "text/javascript" }));
+  workerAddress ??= addressOfScript(inlined.textContent ?? "");
   return new Worker(workerAddress);
+}
+
+/**
+ * A page in a notebook's cell is a data: URL, and also bound by the policy of the page around it: VS Code's allows workers
+ * from data: and not from blob:.
+ * @param {string} script
+ */
+function addressOfScript(script) {
+  if (location.protocol === "data:") return `data:text/javascript,${encodeURIComponent(script)}`;
+  return URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
 }
 
 async function compileEngine() {

@@ -152,7 +152,7 @@ const HASH_READERS = {
 
 /** @param {string} hash @param {boolean} push */
 function writeAddress(hash, push) {
-  const address = hash === "" ? location.pathname + location.search : `#${hash}`;
+  const address = hash === "" ? location.href.split("#")[0] : `#${hash}`;
   if (push) history.pushState(null, "", address);
   else history.replaceState(null, "", address);
 }

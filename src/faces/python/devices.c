@@ -336,6 +336,31 @@ static PyObject *most_free(PyObject *object, PyObject *arguments) {
   return finish(&call, VS_OK, NULL, Py_BuildValue("OI", Py_None, 0));
 }
 
+/* pick(count, free_bytes, among) -> [unit]. */
+static PyObject *pick(PyObject *object, PyObject *arguments) {
+  enum { MOST = 512 };
+  use call;
+  uint32_t units[MOST];
+  vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
+  unsigned int count;
+  unsigned long long bytes;
+  vs_devices_wish wish = {.count = 1};
+  if (PyArg_ParseTuple(arguments, "IKz:pick", &count, &bytes, &wish.among) == 0 || !enter(&call, object))
+    return NULL;
+  wish.count = count;
+  wish.free_bytes = bytes;
+  let_others(&call);
+  const vs_status status = vs_devices_pick(call.self->devices, &wish, units, &error);
+  resume(&call);
+  PyObject *list = status == VS_OK ? PyList_New(0) : NULL;
+  for (unsigned int i = 0; list != NULL && i < count; i++) {
+    PyObject *unit = PyLong_FromUnsignedLong(units[i]);
+    if (unit == NULL || PyList_Append(list, unit) != 0) Py_CLEAR(list);
+    Py_XDECREF(unit);
+  }
+  return finish(&call, status, &error, list);
+}
+
 /* ---- processes ---------------------------------------------------------------------------------------------------- */
 
 static PyObject *process_dict(const vs_devices_process *row) {
@@ -514,6 +539,7 @@ static PyMethodDef methods[] = {
     {"with_uuid", with_uuid, METH_VARARGS, "with_uuid(uuid) -> unit or None."},
     {"memory", memory, METH_VARARGS, "memory(unit, with_processes=False) -> dict of bytes."},
     {"used_fast", used_fast, METH_O, "used_fast(unit) -> bytes or None, in one call of NVML."},
+    {"pick", pick, METH_VARARGS, "pick(count, free_bytes, among) -> [unit]."},
     {"most_free", most_free, METH_VARARGS, "most_free(cuda_only=False) -> (unit, bytes), (None, 0)."},
     {"processes", processes, METH_VARARGS, "processes(unit) -> dict with rows."},
     {"accounts", accounts, METH_VARARGS, "accounts(unit) -> dict with rows."},

@@ -13,6 +13,7 @@ enum {
   GROUP_WORDS = VS_TORCH_POOLS * VS_TORCH_METRICS,
   GROUPS = VS_TORCH_oversize_allocations / VS_TORCH_POOLS,
   SINGLES = VS_TORCH_STATS - VS_TORCH_oversize_allocations,
+  COUNT_WORDS = 2,
   LOCK_WORDS = 5, /* pthread_mutex_t of glibc, 64 bits: lock and count, owner and users, kind, spins, list */
   GAP_WORDS = 24, /* what a version may have put between two groups: at most */
   ALLOCATOR_WORDS = 8192, /* of the allocator, in which the list of cards is looked for */
@@ -112,7 +113,19 @@ static void put(vs_torch_place *place, size_t first_stat, size_t stats, size_t w
   for (size_t i = 0; i < stats; i++) place->at[first_stat + i] = (uint16_t)(word + i * POOL_WORDS);
 }
 
-/* The two oversize statistics come last, behind two scalars in known versions; if all are zero, that place is assumed.
+/* The two scalars follow the groups in known versions. They are nearly always 0, which is little to know them by, so a
+ * comparison with the dict (torch_statistics.c) has to agree in them, too. */
+static bool match_counts(search *in, const vs_torch_stats *now, vs_torch_place *place) {
+  const int64_t counts[COUNT_WORDS] = {now->retries, now->ooms};
+  VS_ASSERT(in->next <= UINT16_MAX);
+  place->counts_at = (uint16_t)in->next;
+  if (in->next + COUNT_WORDS > in->count || memcmp(in->words + in->next, counts, sizeof counts) != 0)
+    return false;
+  in->next += COUNT_WORDS;
+  return true;
+}
+
+/* The two oversize statistics come last; if all are zero, they are assumed to follow at once.
  * Without max_split_size they stay 0, so their place does not matter. */
 static bool match_singles(search *in, const vs_torch_stats *now, vs_torch_place *place) {
   const size_t first = VS_TORCH_oversize_allocations, words = SINGLES * POOL_WORDS;
@@ -120,7 +133,6 @@ static bool match_singles(search *in, const vs_torch_stats *now, vs_torch_place 
     for (size_t i = 0; i < SINGLES; i++) place->at[first + i] = VS_TORCH_NOWHERE;
     return true;
   }
-  if (all_zero(now->of + first, words)) in->next += 2;
   if (!find_next(in, now->of + first, words)) return false;
   put(place, first, SINGLES, in->next - words);
   return true;
@@ -153,7 +165,8 @@ static bool match(const uint64_t *words, size_t count, const vs_torch_stats *now
     put(place, stat, VS_TORCH_POOLS, in.next - GROUP_WORDS);
     if (!put_gap(place, in.words, end, in.next - GROUP_WORDS)) return false;
   }
-  if (place->at[0] != LOCK_WORDS || !match_singles(&in, now, place)) return false;
+  if (place->at[0] != LOCK_WORDS || !match_counts(&in, now, place) || !match_singles(&in, now, place))
+    return false;
   VS_ASSERT(in.next <= count);
   place->words = (uint32_t)in.next;
   place->has_oversize = now->has_oversize;
@@ -213,6 +226,8 @@ bool vs_torch_place_read(const vs_torch_place *place, vs_torch_stats *stats) {
     for (size_t i = 0; i < VS_TORCH_STATS; i++)
       if (place->at[i] == VS_TORCH_NOWHERE) stats->of[i] = (vs_torch_stat){0};
       else memcpy(&stats->of[i], words[0] + place->at[i], sizeof(vs_torch_stat));
+    memcpy(&stats->retries, words[0] + place->counts_at, sizeof stats->retries);
+    memcpy(&stats->ooms, words[0] + place->counts_at + 1, sizeof stats->ooms);
     stats->has_oversize = place->has_oversize;
     stats->has_pools = false;
     return true;

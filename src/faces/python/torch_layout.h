@@ -35,8 +35,9 @@ typedef enum vs_torch_id {
 
 typedef struct vs_torch_stats {
   vs_torch_stat of[VS_TORCH_STATS];
-  bool has_oversize; /* max_split_size is set; without it the two oversize statistics stay 0 */
-  bool has_pools;    /* private pools have statistics of their own, which only the dict has */
+  int64_t retries, ooms; /* num_alloc_retries, num_ooms: since the last reset of sums */
+  bool has_oversize;     /* max_split_size is set; without it the two oversize statistics stay 0 */
+  bool has_pools;        /* private pools have statistics of their own, which only the dict has */
 } vs_torch_stats;
 
 /* Where the statistics are. `base` is the address of the lock; `at` counts words of 8 bytes from there;
@@ -48,6 +49,7 @@ typedef struct vs_torch_place {
   uint32_t words;
   bool has_oversize;
   uint16_t at[VS_TORCH_STATS];
+  uint16_t counts_at; /* of the two scalars, retries and ooms, which follow the groups */
   /* The words between two groups (the table of private pools), as they are without a private pool. */
   uint16_t gaps, gap_at[VS_TORCH_MOST_GAPS];
   uint64_t gap[VS_TORCH_MOST_GAPS];

@@ -131,7 +131,19 @@ void vs_peak_user_reset(vs_peak_card *card, const vs_torch_stats *after) {
   card->is_known = true;
 }
 
+/* The sums begin again below the open scopes, whose bases move with them. */
+static void move_bases(vs_peak_card *card, const vs_torch_stats *after) {
+  vs_peak_scope *scope = card->open;
+  if (scope == NULL) return;
+  do {
+    scope->retries_base -= card->last.retries - after->retries;
+    scope->ooms_base -= card->last.ooms - after->ooms;
+    scope = scope->next;
+  } while (scope != card->open);
+}
+
 void vs_peak_user_reset_sums(vs_peak_card *card, const vs_torch_stats *after) {
+  if (card->is_known) move_bases(card, after);
   card->last = *after;
   card->is_known = true;
 }
@@ -148,6 +160,9 @@ static void count_blocks(const vs_peak_card *card, int64_t blocks[2]) {
   blocks[0] = card->last.of[VS_TORCH_allocation].allocated;
   blocks[1] = card->last.of[VS_TORCH_allocation].freed;
 }
+
+/* What a sum grew by. A sum that is smaller than before was reset in between, in a way that was not seen. */
+static int64_t since(int64_t base, int64_t now) { return now >= base ? now - base : now; }
 
 /* Resets the peaks to the current bytes. Tries again if other threads changed them meanwhile, at most MOST_RESETS times. */
 static int make_new_peak(vs_peak_card *card, const vs_peak_source *source) {
@@ -169,6 +184,9 @@ int vs_peak_begin(vs_peak_card *card, const vs_peak_source *source, vs_peak_scop
     if (make_new_peak(card, source) != 0) return -1;
     if (has_old_peak(&card->last)) scope->notes |= VS_PEAK_BEGUN;
     count_blocks(card, scope->begun);
+    scope->retries_base = card->last.retries;
+    scope->ooms_base = card->last.ooms;
+    scope->fragmented = card->last.of[VS_TORCH_inactive_split_bytes].current;
     for (vs_peak_kind kind = 0; kind < VS_PEAK_KINDS; kind++) {
       const vs_torch_stat *stat = &card->last.of[STAT_OF[kind]];
       scope->bytes[kind] = (vs_peak_bytes){stat->current, stat->current, stat->current, stat->current};
@@ -185,6 +203,9 @@ int vs_peak_read(vs_peak_card *card, const vs_peak_source *source, vs_peak_scope
   if (source->read(source->ctx, &now) != 0) return scope->notes |= VS_PEAK_UNREAD, -1;
   vs_peak_seen(card, &now);
   count_blocks(card, scope->ended);
+  scope->retries = since(scope->retries_base, now.retries);
+  scope->ooms = since(scope->ooms_base, now.ooms);
+  scope->fragmented = now.of[VS_TORCH_inactive_split_bytes].current;
   for (vs_peak_kind kind = 0; kind < VS_PEAK_KINDS; kind++)
     scope->bytes[kind].end = now.of[STAT_OF[kind]].current;
   return 0;

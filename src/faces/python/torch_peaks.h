@@ -55,7 +55,11 @@ struct vs_peak_scope {
       *next; /* the open scopes of its card; both point to itself when it is in no list */
   vs_peak_bytes bytes[VS_PEAK_KINDS];
   int64_t begun[2],
-      ended[2]; /* blocks allocated and freed until then: its place among all events of the card */
+      ended[2];          /* blocks allocated and freed until then: its place among all events of the card */
+  int64_t retries, ooms; /* since it began */
+  int64_t retries_base,
+      ooms_base;      /* what to take from PyTorch's sums for that; less than 0 after they were reset */
+  int64_t fragmented; /* inactive_split_bytes when it ended, or was last read */
   uint32_t notes;
 };
 

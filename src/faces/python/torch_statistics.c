@@ -31,7 +31,7 @@ typedef struct torch_card {
 typedef struct dict_words {
   PyObject *stat[VS_TORCH_STATS]; /* of its group, so the same three times */
   PyObject *pool[VS_TORCH_POOLS], *metric[VS_TORCH_METRICS];
-  PyObject *max_split_size, *private_pools;
+  PyObject *max_split_size, *private_pools, *retries, *ooms;
 } dict_words;
 
 typedef struct torch_statistics {
@@ -70,7 +70,10 @@ static int make_words(dict_words *made) {
     is_whole = is_whole && (made->metric[i] = PyUnicode_InternFromString(METRIC_NAMES[i])) != NULL;
   made->max_split_size = PyUnicode_InternFromString("max_split_size");
   made->private_pools = PyUnicode_InternFromString("reserved_bytes_by_private_pools");
-  return is_whole && made->max_split_size != NULL && made->private_pools != NULL ? 0 : -1;
+  made->retries = PyUnicode_InternFromString("num_alloc_retries");
+  made->ooms = PyUnicode_InternFromString("num_ooms");
+  is_whole = is_whole && made->max_split_size != NULL && made->private_pools != NULL;
+  return is_whole && made->retries != NULL && made->ooms != NULL ? 0 : -1;
 }
 
 static void free_words(dict_words *made) {
@@ -79,6 +82,8 @@ static void free_words(dict_words *made) {
   for (size_t i = 0; i < VS_TORCH_METRICS; i++) Py_CLEAR(made->metric[i]);
   Py_CLEAR(made->max_split_size);
   Py_CLEAR(made->private_pools);
+  Py_CLEAR(made->retries);
+  Py_CLEAR(made->ooms);
 }
 
 /* Borrowed; NULL without an error if there is none. */
@@ -109,6 +114,8 @@ static void parse(const dict_words *words, PyObject *dict, vs_torch_stats *stats
     stats->of[i] =
         (vs_torch_stat){number(of, key[0]), number(of, key[1]), number(of, key[2]), number(of, key[3])};
   }
+  stats->retries = number(dict, words->retries);
+  stats->ooms = number(dict, words->ooms);
   stats->has_oversize = number(dict, words->max_split_size) != -1;
   PyObject *pools = inner(dict, words->private_pools);
   stats->has_pools = pools != NULL && PyDict_Check(pools) && PyDict_Size(pools) > 0;
@@ -123,7 +130,8 @@ typedef struct reading {
 } reading;
 
 static bool equal(const vs_torch_stats *a, const vs_torch_stats *b) {
-  return a->has_oversize == b->has_oversize && memcmp(a->of, b->of, sizeof a->of) == 0;
+  return a->has_oversize == b->has_oversize && a->retries == b->retries && a->ooms == b->ooms &&
+         memcmp(a->of, b->of, sizeof a->of) == 0;
 }
 
 static void look_for(reading *of, const vs_torch_stats *dict) {
@@ -291,6 +299,13 @@ static PyObject *scope_events(PyObject *self, void *closure) {
                        (long long)scope->ended[0], (long long)scope->ended[1]);
 }
 
+static PyObject *scope_counts(PyObject *self, void *closure) {
+  (void)closure;
+  const vs_peak_scope *scope = &((torch_scope *)self)->scope;
+  return Py_BuildValue("(LLL)", (long long)scope->retries, (long long)scope->ooms,
+                       (long long)scope->fragmented);
+}
+
 static PyObject *scope_notes(PyObject *self, void *closure) {
   (void)closure;
   return PyLong_FromUnsignedLong(((torch_scope *)self)->scope.notes);
@@ -312,6 +327,9 @@ static PyTypeObject *make_scope_type(PyObject *module) {
        "{kind: (start, end, peak, most)} in bytes: peak <= the true peak <= most", NULL},
       {"events", scope_events, NULL,
        "blocks (allocated, freed) at its beginning and (allocated, freed) at its end", NULL},
+      {"counts", scope_counts, NULL,
+       "(cudaMalloc retries, out-of-memory errors) since it began, and the fragmented bytes at its end",
+       NULL},
       {"notes", scope_notes, NULL, "bits: why most may be more than peak", NULL},
       {"is_open", scope_is_open, NULL, NULL, NULL},
       {NULL, NULL, NULL, NULL, NULL},

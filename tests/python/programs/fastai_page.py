@@ -46,7 +46,12 @@ pynvml.nvmlInit()
 nvml = pynvml.nvmlDeviceGetMemoryInfo(pynvml.nvmlDeviceGetHandleByIndex(0))
 one = mem.gpu_mem_get()
 facts["get"] = [one == (nvml.total // MB, nvml.free // MB, nvml.used // MB), one._fields, type(one).__name__]
-facts["wrong"] = [mem.gpu_mem_get(99), mem.gpu_mem_get(-1), mem.gpu_mem_get("no")]
+facts["wrong"] = [mem.gpu_mem_get(99), mem.gpu_mem_get(-1), mem.gpu_mem_get("cuda:99")]
+facts["forms"] = [mem.gpu_mem_get(form) == mem.gpu_mem_get(1) for form in ("cuda:1", torch.device("cuda", 1), "1")]
+try:
+    mem.gpu_mem_get("no")
+except ValueError as error:
+    facts["forms"].append(str(error))
 facts["one"] = mem.gpu_mem_get(1) == mem.gpu_mem_get_all()[1] != one
 facts["all"] = [len(mem.gpu_mem_get_all()), mem.gpu_mem_get_all()[0] == one]
 facts["most"] = list(mem.gpu_with_max_free_mem())
@@ -75,15 +80,16 @@ facts["after_reset"] = list(trace.data())
 lines, truths = [], []
 for i in range(3):
     trace.reset()
-    truths.append("△used: {}MB, △peaked: {}MB: i={}\n".format(*work(i + 1, 10), i))
+    truths.append("△Used Peaked MB: {:6,.0f} {:6,.0f} (i={})\n".format(*work(i + 1, 10), i))
     lines.append(printed(lambda: trace.report(f"i={i}")))
 trace.reset()
 for i in range(3):
-    truths.append("△used: {}MB, △peaked: {}MB: i={}\n".format(*work(i + 1, 10), i))
+    truths.append("△Used Peaked MB: {:6,.0f} {:6,.0f} (i={})\n".format(*work(i + 1, 10), i))
     lines.append(printed(lambda: trace.report_n_reset(f"i={i}")))
 facts["loops"] = [lines, truths]
 trace.start()
 truth = work(2, 9)
+trace.peak_monitor_func()  # a subclass of fastai's may call it; the figures are exact without it
 trace.stop()
 frozen = trace.data()
 work(50, 60)

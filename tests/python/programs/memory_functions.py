@@ -37,6 +37,10 @@ facts["summary"] = [memory.memory_summary(abbreviated=short) == torch.cuda.memor
 four = memory.total_reserved_allocated_free()
 facts["four"] = [four.reserved == torch.cuda.memory_reserved(), four.allocated == torch.cuda.memory_allocated(),
                  four.free == four.reserved - four.allocated, four.total // MB]
+import torch.cuda.memory as pytorchs  # noqa: E402
+facts["total"] = [four.total == torch.cuda.get_device_properties(0).total_memory, four.driver_total >= four.total,
+                  [name for name in pytorchs.__all__ if not hasattr(memory, name)],
+                  memory.max_memory_allocated() == torch.cuda.max_memory_allocated(), hasattr(memory, "nothing")]
 memory.reset_peak_memory_stats()
 memory.reset_accumulated_memory_stats()
 stats = memory.memory_stats()
