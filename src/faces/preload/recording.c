@@ -147,7 +147,7 @@ static vs_status open_at(vs_recorder **recorder, const char *path, bool may_repl
 static vs_status open_file(vs_recorder **recorder, char path[PATH], vs_error *error) {
   vs_status status = VS_IO;
   for (uint32_t try = wanted.has_pid_always; try < VS_PRELOAD_MOST_NAMES && status != VS_OK; try++) {
-    vs_recording_name(path, wanted.path, try);
+    vs_recording_name(path, wanted.path, try, !wanted.has_pid_always);
     status = open_at(recorder, path, false, error);
     if (status != VS_OK && !vs_recording_is_there(path)) return status; /* not because of another file */
   }

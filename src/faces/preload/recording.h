@@ -5,8 +5,9 @@
  * What is wanted comes from the environment, if the library is there from the beginning:
  *
  *   VRAMSCOPE_RECORD       the path for the first process that records; where a file is there already, the next ones take NAME.PID.vram for
- *                          NAME.vram (NAME.PID for other names), then NAME.PID.2.vram ...; without it nothing is recorded
- *   VRAMSCOPE_RECORD_EACH  set: all take such a name
+ *                          NAME.vram (NAME.PID for other names), then NAME.PID.2.vram ...; one of several ranks NAME.rank3.vram, NAME.rank3.PID.vram ...;
+ *                          without it nothing is recorded
+ *   VRAMSCOPE_RECORD_EACH  set: all take such a name, without the rank
  *   VRAMSCOPE_RECORD_RING  the most bytes of a file, which has the newest events then; "300s": those of so many seconds; 0, or not set: all
  *   VRAMSCOPE_RECORD_ON_OOM  set: a recording is kept only if a request fails, up to that
  *   VRAMSCOPE_RECORD_LIST  a file to which each process appends a line: "PID\tPATH" for a recording, "PID\t=" once that has memory

@@ -6,8 +6,9 @@
 
 enum { VS_PRELOAD_PATH = 4096, VS_PRELOAD_MOST_NAMES = 1000 };
 
-/* The path of try number `try` for `wanted`, NAME.vram: 0 is that itself, 1 is NAME.PID.vram, 2 NAME.PID.2.vram ... */
-void vs_recording_name(char path[VS_PRELOAD_PATH], const char *wanted, uint32_t try);
+/* The path of try number `try` for `wanted`, NAME.vram: 0 is that itself, 1 is NAME.PID.vram, 2 NAME.PID.2.vram ... With has_rank, of a process that is
+ * one of several ranks (RANK and WORLD_SIZE in its environment), NAME.rank3.vram, NAME.rank3.PID.vram ... */
+void vs_recording_name(char path[VS_PRELOAD_PATH], const char *wanted, uint32_t try, bool has_rank);
 
 bool vs_recording_is_there(const char *path);
 
