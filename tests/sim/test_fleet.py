@@ -51,7 +51,8 @@ def test_ranks_that_ran_out_of_memory(job, tmp_path):
     assert files == [f"{host}.rank1.vram", f"{host}.rank2.vram"]
     assert re.search(r"rank 1", printed) and "4.00 GiB at train.py:13 <module>" in printed, printed
     reply = json.loads(subprocess.run([os.environ["VRAMSCOPE"], "oom", "--json", tmp_path / "kept"], capture_output=True, text=True, check=True).stdout)
-    assert (reply["failed"], reply["first"], reply["named_by_rank"]) == ([1, 2], 1, True)
+    assert (reply["failed"], reply["first"], reply["named_by_rank"]) == ([0, 1], 0, True)  # of these files
+    assert [file["rank"] for file in reply["files"]] == [1, 2]
 
 
 def test_a_job_without_a_failure_leaves_nothing(job):
