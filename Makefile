@@ -7,6 +7,7 @@
 #   make test-truth   public recordings of real GPUs, and their programs in the dry run (docs/truth.md): minutes, and 3 GB of packages
 #   make release   the packages for any Linux, into dist/ (tools/release): ten minutes
 #   make test-release   all packages made twice, compared with a build by gcc, and tried in empty roots of Debian 11, 12 and 13
+#   make site      the documentation as a static site, build/site/site/index.html (tools/site)
 #   make bench     figures as ratios against named peers
 #   make fuzz      all fuzz targets until one breaks (FUZZ_RUNS=N: that many executions of each)
 #   make mutants   breaks the code on purpose, one rule at a time: does a test notice? (MUTANTS="--room alloc": its options)
@@ -17,7 +18,7 @@
 
 PREFIX ?= /usr/local
 
-.PHONY: help demo test test-programs test-torch-versions test-truth release test-release bench fuzz mutants install format tidy clean
+.PHONY: help demo test test-programs test-torch-versions test-truth release test-release site bench fuzz mutants install format tidy clean
 help:
 	@sed -n 's/^#   //p' Makefile
 
@@ -53,6 +54,11 @@ test-release:
 	@tools/build release -DVS_RINGS= python
 	@tools/packages/compare_exports dist/*.whl build/release/python/vramscope
 	@tools/packages/try_in_roots
+
+site:
+	@tools/setup site
+	@tools/build release -DVS_RINGS= vramscope python
+	@tools/site
 
 bench:
 	@tools/setup bench
