@@ -116,9 +116,9 @@ vs_status vs_exporter_read(vs_exporter *x, vs_exposition_format format, vs_text 
 
 /* ---- beginning and end */
 
-vs_status vs_exporter_start(vs_exporter **exporter, const vs_exporter_plan *plan, vs_error *error) {
+vs_status vs_exporter_start(vs_exporter **out, const vs_exporter_plan *plan, vs_error *error) {
   vs_exporter *x = vs_host_alloc(plan->host, sizeof *x);
-  *exporter = NULL;
+  *out = NULL;
   if (x == NULL) return VS_NO_MEMORY;
   *x = (vs_exporter){.plan = *plan, .status = VS_OK};
   vs_gatherer_init(&x->gatherer, plan->host, plan->selection, plan->recordings);
@@ -130,7 +130,7 @@ vs_status vs_exporter_start(vs_exporter **exporter, const vs_exporter_plan *plan
   }
   const look found = wait_for(x, VS_EXPOSITION_TEXT, NULL);
   if (found == FRESH) {
-    *exporter = x;
+    *out = x;
     return VS_OK;
   }
   const vs_status status = found == FAILED ? x->status : VS_DEVICE;

@@ -23,13 +23,12 @@ typedef struct vs_exporter_plan {
 
 /* Takes the first sample, or says why there is none. Owner: the caller, vs_exporter_stop. Fails: VS_DEVICE  there is no driver, no GPU, or no
  * answer within the patience; as vs_top_collect for a wrong selection; VS_NO_MEMORY; with a sentence */
-VS_MUST_CHECK vs_status vs_exporter_start(vs_exporter **exporter, const vs_exporter_plan *plan,
-                                          vs_error *error);
+VS_MUST_CHECK vs_status vs_exporter_start(vs_exporter **out, const vs_exporter_plan *plan, vs_error *error);
 
 /* Appends fresh metrics. Any thread. Fails: VS_DEVICE  the driver has not answered within the patience; VS_NO_MEMORY */
-VS_MUST_CHECK vs_status vs_exporter_read(vs_exporter *exporter, vs_exposition_format format, vs_text *text);
+VS_MUST_CHECK vs_status vs_exporter_read(vs_exporter *x, vs_exposition_format format, vs_text *text);
 
 /* Where the driver hangs, nothing is freed, and it is safe to end the process. */
-void vs_exporter_stop(vs_exporter *exporter);
+void vs_exporter_stop(vs_exporter *x);
 
 #endif

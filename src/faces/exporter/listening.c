@@ -108,4 +108,4 @@ vs_status vs_listening_open(vs_listening *where, int *listening, vs_error *error
   return VS_OK;
 }
 
-void vs_listening_close(int fd) { (void)close(fd); }
+void vs_listening_close(int listening) { (void)close(listening); }

@@ -14,8 +14,8 @@ typedef struct vs_listening {
 VS_MUST_CHECK vs_status vs_listening_parse(vs_listening *where, const char *text, vs_error *error);
 
 /* Listens there. Fails: VS_IO with a sentence. Owner of the socket: the caller, vs_listening_close. */
-VS_MUST_CHECK vs_status vs_listening_open(vs_listening *where, int *socket, vs_error *error);
-void vs_listening_close(int socket);
+VS_MUST_CHECK vs_status vs_listening_open(vs_listening *where, int *listening, vs_error *error);
+void vs_listening_close(int listening);
 
 /* "127.0.0.1:9836", for an address */
 void vs_listening_text(const vs_listening *where, char *to, size_t capacity);
