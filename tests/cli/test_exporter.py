@@ -368,6 +368,8 @@ def test_beyond_loopback_it_wants_both(vramscope, machine, exporter, folder):
     (["--listen", "203.0.113.5:0", "--insecure"], 3, "no address of this machine"),
     (["--processes", "99999999999"], 2, "--processes takes a number"),
     (["--every", "0", "--textfile", "a.prom"], 2, "--every takes seconds"),
+    (["--every", "3"], 2, "--every belongs to --textfile"),
+    (["--textfile", "a.prom", "--listen", "0"], 2, "one of the two"),
     (["--textfile", "gpus.txt"], 2, "has to end with .prom"),
     (["--token-file", "missing"], 3, "missing: "),
     (["--token-file", "empty"], 2, "its first line is empty"),

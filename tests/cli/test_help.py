@@ -120,7 +120,7 @@ def test_every_listed_option_is_accepted(build, vramscope, call, folder, recordi
         if name == "with":
             (folder / "fit.json").write_text(CHANGES)
             values = ["fit.json"]
-        partner = ["--no-oom", "--baseline", "out.txt"] if name == "update-baseline" else ["--no-oom"] if command == "check" and name != "no-oom" else ["--world", "8"] if name in ("rank", "ranks-that-differ") else ["--count", "1"] if name in ("loop", "loop-ms", "ndjson") else ["--tls-key", "given.txt"] if name == "tls-cert" else ["--tls-cert", "given.txt"] if name == "tls-key" else short if command == "demo" and name != "steps" else []
+        partner = ["--no-oom", "--baseline", "out.txt"] if name == "update-baseline" else ["--no-oom"] if command == "check" and name != "no-oom" else ["--world", "8"] if name in ("rank", "ranks-that-differ") else ["--count", "1"] if name in ("loop", "loop-ms", "ndjson") else ["--textfile", "out.prom"] if name == "every" else ["--tls-key", "given.txt"] if name == "tls-cert" else ["--tls-cert", "given.txt"] if name == "tls-key" else short if command == "demo" and name != "steps" else []
         for option in [f"--{name}"] + ([f"-{letter}"] if letter else []) if (command, name) != ("exporter", "once") else []:
             (folder / "out.txt").unlink(missing_ok=True)
             done = call(command, *partner, option, *values, *operands)

@@ -88,6 +88,9 @@ static vs_exit read_options(exporting *x, vs_exporter_plan *plan) {
   if (!read_number(x->cli, VS_OPTION_EVERY, MOST_SECONDS, &seconds) || seconds == 0)
     return refuse("", "--every takes seconds, from 1 to 86400");
   x->every_us = seconds * SECOND_US;
+  if (file != NULL && vs_cli_has(x->cli, VS_OPTION_LISTEN))
+    return refuse("", "--textfile writes a file and --listen answers requests: one of the two");
+  if (file == NULL && vs_cli_has(x->cli, VS_OPTION_EVERY)) return refuse("", "--every belongs to --textfile");
   if (file != NULL && !vs_str_ends(vs_str_from(file), VS_STR(".prom")))
     return refuse(file, "its name has to end with .prom: node_exporter reads no other files");
   return read_listening(x);

@@ -119,14 +119,14 @@ vs_status vs_exporter_read(vs_exporter *x, vs_exposition_format format, vs_text 
 vs_status vs_exporter_start(vs_exporter **out, const vs_exporter_plan *plan, vs_error *error) {
   vs_exporter *x = vs_host_alloc(plan->host, sizeof *x);
   *out = NULL;
-  if (x == NULL) return VS_NO_MEMORY;
+  if (x == NULL) return vs_fail(error, VS_NO_MEMORY, VS_NO_OFFSET, "%s", vs_status_text(VS_NO_MEMORY));
   *x = (vs_exporter){.plan = *plan, .status = VS_OK};
   vs_gatherer_init(&x->gatherer, plan->host, plan->selection, plan->recordings);
   for (uint32_t i = 0; i < FORMATS; i++) vs_text_init(&x->texts[i], plan->host, NULL);
   if (vs_thread_start(&x->thread, "vs-exporter", run, x) != VS_OK) {
     atomic_store(&x->has_ended, true);
     vs_exporter_stop(x);
-    return VS_NO_MEMORY;
+    return vs_fail(error, VS_NO_MEMORY, VS_NO_OFFSET, "no thread can be started");
   }
   const look found = wait_for(x, VS_EXPOSITION_TEXT, NULL);
   if (found == FRESH) {

@@ -40,7 +40,7 @@ static bool read_variable(uint64_t pid, const char *name, char *to, size_t capac
   return is_there;
 }
 
-/* The job that started it, by the variables of Slurm and torchrun, whose job is called "none" if nobody named it. */
+/* The job that started it, by the variables of Slurm and torchrun, which calls a job without a name "none". */
 static void read_job(uint64_t pid, vs_exporter_process *process) {
   (void)read_variable(pid, "RANK", process->rank, sizeof process->rank);
   if (read_variable(pid, "SLURM_JOB_ID", process->job, sizeof process->job)) return;
