@@ -134,11 +134,19 @@ class Collector:
                 values = [("memory_used_bytes", memory.used), ("memory_free_bytes", memory.free),
                           *((name, device.metric(metric)) for name, metric in _FIGURES)]
                 yield from ((f"gpu:{number}/{name}", value) for name, value in values if value is not None)
-                if self._pids:
-                    rows = [row.bytes for row in device.processes() if row.pid in self._pids or row.inner_pid in self._pids]
-                    yield f"gpu:{number}/processes_bytes", sum(size for size in rows if size is not None)
+                size = self._processes_bytes(device) if self._pids else None
+                if size is not None:
+                    yield f"gpu:{number}/processes_bytes", size
             except errors.Error:
                 continue  # the GPU has disappeared; it may come back
+
+    def _processes_bytes(self, device: Any) -> int | None:
+        """None where the driver does not tell the bytes of one of them, or may not list all."""
+        sizes = [row.bytes for row in device.processes() if row.pid in self._pids or row.inner_pid in self._pids]
+        known: list[int] = [size for size in sizes if size is not None]
+        if len(known) < len(sizes) or not (sizes or device.may_list_processes()):
+            return None
+        return sum(known)
 
     def collect(self, tag: str | None = None, *, reset: bool = True) -> dict[str, float]:
         """The figures of a tag, or of all, since its beginning or the last call; with reset=False the sums go on."""

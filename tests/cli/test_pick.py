@@ -52,3 +52,13 @@ def test_json(pick):
     assert answer["schema"] == 1 and [device["uuid"] for device in answer["devices"]] == [FIRST, SECOND]
     assert answer["devices"][0] == {"uuid": FIRST, "index": 0, "mig_index": None, "name": "NVIDIA H200", "free_bytes": 150111518720,
                                     "total_bytes": 150754820096}
+
+
+def test_a_gpu_without_a_name_is_not_printed_as_nothing(vramscope, tmp_path):
+    """CUDA_VISIBLE_DEVICES="" hides all GPUs."""
+    scenario = tmp_path / "machine.txt"
+    scenario.write_text(f"include = {os.path.relpath(SCENARIOS, tmp_path)}/h200.txt\n\n[card 0]\nuuid = !4\n")
+    env = {"VRAMSCOPE_NVML": f"{os.environ['VRAMSCOPE_FAKE']}/libnvidia-ml.so.1", "VRAMSCOPE_FAKE_NVML": str(scenario), "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+    done = vramscope("pick", env=env)
+    assert (done.code, done.out) == (3, "") and "does not tell the UUID of GPU 0" in done.err, done
+    assert vramscope("pick", "--index", env=env).out == "0\n"

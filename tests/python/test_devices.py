@@ -277,3 +277,17 @@ def test_a_collector_in_a_thread(plain):
         print(json.dumps([count >= 3, figures["all/gpu:1/processes_bytes/max"] >> 20, [k for k in figures if "gpu:0" in k],
                           [thread.name for thread in threading.enumerate()], collector.samples == count]))
         """, **machine("two")).result == [True, 28000, [], ["MainThread"], True]
+
+
+def test_a_collector_has_no_zero_for_an_unknown(plain):
+    """Under WSL the driver lists processes without their bytes; a process that is not listed has none, if the list is whole."""
+    assert plain("""
+        import json
+        from vramscope import devices
+        def names(pids):
+            collector = devices.Collector(interval=None, pids=pids)
+            with collector.tag("t"):
+                collector.sample()
+            return sorted({key.split("/")[2] for key in collector.collect() if "processes" in key})
+        print(json.dumps(names([18])))
+        """, **machine("wsl")).result == []

@@ -12,6 +12,11 @@ static vs_exit refuse(const char *sentence) {
   return vs_print_error(VS_STR(""), &error);
 }
 
+/* An empty name would hide all GPUs from CUDA. */
+static bool has_name(const vs_cli *cli, const vs_devices_info *info) {
+  return info->uuid[0] != 0 || (vs_cli_has(cli, VS_OPTION_INDEX) && !info->is_mig);
+}
+
 /* A card's number is CUDA's if the variable that orders them says so; a MIG device has none. */
 static void put_name(vs_text *text, const vs_cli *cli, const vs_devices_info *info) {
   if (vs_cli_has(cli, VS_OPTION_INDEX) && !info->is_mig) vs_text_format(text, "%u", info->index);
@@ -50,10 +55,14 @@ static vs_status put_json(vs_cli *cli, vs_devices *devices, const uint32_t *unit
   return status;
 }
 
-static vs_status put_line(vs_cli *cli, vs_devices *devices, const uint32_t *units, uint32_t count) {
+static vs_status put_line(vs_cli *cli, vs_devices *devices, const uint32_t *units, uint32_t count,
+                          vs_error *error) {
   for (uint32_t i = 0; i < count; i++) {
     vs_devices_info info;
     VS_TRY(vs_devices_info_of(devices, units[i], &info));
+    if (!has_name(cli, &info))
+      return vs_fail(error, VS_DEVICE, VS_NO_OFFSET, "the driver does not tell the UUID of GPU %u",
+                     info.index);
     if (i != 0) vs_text_byte(&cli->screen.text, ',');
     put_name(&cli->screen.text, cli, &info);
   }
@@ -72,7 +81,7 @@ static vs_exit pick(vs_cli *cli, vs_devices *devices, const vs_devices_wish *wis
   }
   if (status == VS_OK)
     status = vs_cli_has(cli, VS_OPTION_JSON) ? put_json(cli, devices, units, wish->count)
-                                             : put_line(cli, devices, units, wish->count);
+                                             : put_line(cli, devices, units, wish->count, &error);
   error.offset = VS_NO_OFFSET; /* of a selection: the sentence quotes it */
   return status == VS_OK ? VS_EXIT_OK : vs_print_error(VS_STR(""), &error);
 }
