@@ -326,7 +326,7 @@ def test_a_token(exporter, folder):
     (folder / "token").write_text("  s3cret token \nanother line\n")
     with exporter(LOADED, "--token-file", "token") as it:
         assert it.ask(Authorization="Bearer s3cret token")[0] == 200
-        for wrong in ("Bearer s3cret", "Bearer s3cret tokem", "Bearer s3cret token2", "Bearer ", "Basic s3cret token", ""):
+        for wrong in ("Bearer s3cret", "Bearer s3cret tokem", "Bearer s3cret token2", "Bearer s3cret tokens", "Bearer ", "Basic s3cret token", ""):
             status, headers, _ = it.ask(Authorization=wrong)
             assert (status, headers["WWW-Authenticate"]) == (401, "Bearer"), wrong
         assert it.ask()[0] == 401
