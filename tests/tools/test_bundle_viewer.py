@@ -4,9 +4,11 @@ import gzip
 import hashlib
 import html.parser
 import json
+import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,8 +51,9 @@ class Viewer:
     def write(self, name, text):
         (self.folder / name).write_text(text)
 
-    def bundle(self, *arguments):
-        return subprocess.run([TOOL, self.folder, self.page, *arguments], capture_output=True, text=True)
+    def bundle(self, *arguments, path=None):
+        environment = {**os.environ, "PATH": str(path)} if path else None
+        return subprocess.run([sys.executable, TOOL, self.folder, self.page, *arguments], env=environment, capture_output=True, text=True)
 
     def made(self, *arguments):
         done = self.bundle(*arguments)
@@ -122,6 +125,14 @@ def test_the_modules_run_as_one_script(viewer):
     assert "comment" not in page.part("script")
     worker = page.part("script", id="worker", type="text/plain")
     assert run("var self = { postMessage: (x) => console.log(x) };" + worker, "self.onmessage();") == 4
+
+
+def test_a_page_made_without_zopfli_holds_the_same(viewer, tmp_path):
+    page = viewer.made()
+    assert viewer.bundle(path=tmp_path).returncode == 0
+    plain = Page(viewer.page.read_text())
+    assert plain.parts == page.parts and plain.policy == page.policy
+    assert shutil.which("zopfli") is None or len(page.elements["program"]) < len(plain.elements["program"])
 
 
 def test_only_these_scripts_and_styles_are_allowed_and_no_request(viewer):
