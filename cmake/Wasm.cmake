@@ -13,7 +13,9 @@ file(GLOB small CONFIGURE_DEPENDS src/codec/*.c src/base/*.c)
 list(FILTER small EXCLUDE REGEX "codec/pickle(_lists|_machine|_stack)?\\.c|base/(mem|sort)\\.c")
 set_source_files_properties(${small} PROPERTIES COMPILE_OPTIONS -Oz)
 set_source_files_properties(src/base/mem.c PROPERTIES COMPILE_OPTIONS -mbulk-memory) # only there: see mem.c
-add_link_options(-nostdlib -Wl,--no-entry -Wl,--fatal-warnings)
+# -O0 is for the driver, which at other levels runs the wasm-opt that it finds (of binaryen): what it writes, or whether it fails, depends on the
+# machine. The linker does the same at all levels.
+add_link_options(-O0 -nostdlib -Wl,--no-entry -Wl,--fatal-warnings)
 
 # Proof of purity, from the first day and whatever a face uses of them: all pure modules link whole, and import nothing.
 add_executable(pure cmake/wasm_builtins.c ${vs_objects})
