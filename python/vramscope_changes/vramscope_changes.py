@@ -5,7 +5,7 @@ The facts about the changes are in C (src/changes/changes.def), which has also r
 and complete, and there is one function for each name. An exception in one of these never reaches the program: the change is
 reported as not applied, with the exception. Beside the changes, nothing here alters what the program does or prints.
 
-    before torch is imported    the allocator's settings
+    before torch is imported    the allocator's settings, the size of cuBLAS's workspaces
     after that                  all others; each one waits for the objects that it is about (blocks, optimizers ...)
 
 Each outcome is a line of the file VRAMSCOPE_CHANGES_LIST: {"pid", "change": its number in the list, "applied", "text": what
@@ -57,7 +57,10 @@ class Changes:
             sys.meta_path.insert(0, finder)
 
     def _before_torch(self) -> None:
-        self._apply_each({"allocator": lambda entry, report: _set_variables(entry["settings"], report)})
+        self._apply_each({
+            "allocator": lambda entry, report: _set_variables(entry["settings"], report),
+            "cublas_workspace": lambda entry, report: _set_workspace(entry["config"], report),
+        })
 
     def _after_torch(self, torch: ModuleType) -> None:
         optimizers = self.loading.beside("vramscope_optimizers")
@@ -74,6 +77,7 @@ class Changes:
         }
         if self.is_late:
             functions["allocator"] = lambda entry, report: _set_at_runtime(torch, entry["settings"], report)
+            functions["cublas_workspace"] = lambda entry, report: _set_workspace_at_runtime(torch, entry["config"], report)
         self._apply_each(functions)
 
     def _apply_each(self, functions: dict[str, Callable[[Entry, Report], None]]) -> None:
@@ -165,6 +169,23 @@ def _set_at_runtime(torch: Any, settings: str, report: Report) -> None:
     change(joined)
     used = " (what was cached before keeps its segments)" if torch.cuda.is_initialized() else ""
     report(True, joined + used)
+
+
+# ---- cuBLAS
+
+
+def _set_workspace(config: str, report: Report) -> None:
+    had = os.environ.get("CUBLAS_WORKSPACE_CONFIG")
+    os.environ["CUBLAS_WORKSPACE_CONFIG"] = config
+    report(True, f"{config} instead of {had}" if had else config)
+
+
+def _set_workspace_at_runtime(torch: Any, config: str, report: Report) -> None:
+    """PyTorch reads the variable when it first needs a workspace, which no program does before it uses the GPU."""
+    if torch.cuda.is_initialized():
+        report(False, "the program has used the GPU already, so PyTorch may have read CUBLAS_WORKSPACE_CONFIG")
+    else:
+        _set_workspace(config, report)
 
 
 # ---- what is saved for the backward pass

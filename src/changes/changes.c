@@ -39,8 +39,12 @@ const vs_change_parameter *vs_change_parameters(size_t *count) {
 }
 
 static const vs_attempt attempts[] = {
-#define VS_CHANGE_ATTEMPT(change_, parameters_, price_, touches_) \
-  {.change = VS_CHANGE_##change_, .parameters = parameters_, .price = price_, .touches = touches_},
+#define VS_CHANGE_ATTEMPT(change_, parameters_, price_, touches_, within_) \
+  {.change = VS_CHANGE_##change_,                                          \
+   .parameters = parameters_,                                              \
+   .price = price_,                                                        \
+   .touches = touches_,                                                    \
+   .within_bytes = UINT64_C(within_) << 20},
 #include "changes/changes.def"
 };
 _Static_assert(sizeof attempts / sizeof *attempts == VS_ATTEMPTS, "VS_ATTEMPTS counts the rows");

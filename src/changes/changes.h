@@ -63,17 +63,21 @@ typedef enum vs_part {
   VS_PART_CACHED = 32,        /* reserved by PyTorch, not allocated */
 } vs_part;
 
+/* The settings of the allocator that most programs reserve least with. A search takes others where a replay says so. */
+#define VS_USUAL_SETTINGS "expandable_segments:True"
+
 /* A row of changes.def. */
 typedef struct vs_attempt {
   vs_change_id change;
   const char *parameters; /* JSON members without braces; "": none */
   uint32_t price;
-  uint32_t touches; /* bits of vs_part */
+  uint32_t touches;      /* bits of vs_part */
+  uint64_t within_bytes; /* it is tried where at most so much is missing without it; 0: always */
 } vs_attempt;
 
 enum {
   VS_PRICE_FREE = 5, /* a price below it: the program is as fast as before */
-  VS_ATTEMPTS = 10,
+  VS_ATTEMPTS = 11,
 };
 
 const vs_attempt *vs_attempt_of(size_t index);

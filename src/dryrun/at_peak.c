@@ -2,22 +2,7 @@
 #include "codec/json_reply.h"
 #include "dryrun/need.h"
 
-/* ---- the inventory of the card */
-
-/* Absent if there is none. */
-static vs_json inventory_of(const vs_outcome *outcome, uint32_t card) {
-  const vs_result *result = outcome->result;
-  const vs_json all = vs_reply_at(outcome->history, "inventories");
-  for (size_t i = 0; result->main != SIZE_MAX && i < vs_json_count(all); i++) {
-    const vs_json one = vs_json_at(all, i);
-    const uint64_t number = vs_json_u64(vs_reply_at(one, "device"), UINT64_MAX);
-    uint32_t found;
-    if (vs_result_card_of_number(result, &result->processes.data[result->main], number, &found) &&
-        found == card)
-      return one;
-  }
-  return vs_json_at(all, SIZE_MAX); /* absent */
-}
+/* ---- the stacks of the inventory */
 
 /* PyTorch's optimizers are in torch/optim, those of bitsandbytes and others in folders of this name, too. */
 static bool is_in_optimizer(vs_json inventory, vs_json stack) {
@@ -50,7 +35,7 @@ static stack_sums sum_stacks(vs_json inventory) {
 vs_at_peak vs_at_peak_of(const vs_outcome *outcome) {
   const vs_result *result = outcome->result;
   const uint32_t busiest = vs_outcome_busiest(outcome);
-  const vs_json inventory = inventory_of(outcome, busiest);
+  const vs_json inventory = vs_outcome_history_of(outcome, "inventories", busiest);
   if (vs_json_is_absent(inventory)) return (vs_at_peak){.is_known = false};
   const vs_result_card *card = &result->cards[busiest];
   const vs_json model = vs_need_model(result);

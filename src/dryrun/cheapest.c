@@ -115,6 +115,17 @@ static bool is_vain(const vs_cheapest *search, vs_change_set set) {
   return idle != 0 && guess_of(search, set & ~idle).least > plain - plain / (double)SHARE;
 }
 
+/* Whether more is missing without one of its changes than the change is tried for. */
+static bool is_too_little(const vs_cheapest *search, vs_change_set set) {
+  for (size_t i = 0; i < search->change_count; i++) {
+    if (!has(set, i) || search->changes[i].within_bytes == 0) continue;
+    const guess without = guess_of(search, set & ~((vs_change_set)1 << i));
+    const double least = without.least < without.needed ? without.least : without.needed;
+    if (least > (double)search->capacity_bytes + (double)search->changes[i].within_bytes) return true;
+  }
+  return false;
+}
+
 /* Whether the set is so far from fitting that no guess is wrong by as much. */
 static bool is_hopeless(const vs_cheapest *search, guess g) {
   enum { PART = 3 }; /* one part in so many above the card */
@@ -154,7 +165,7 @@ static candidate choose(const vs_cheapest *search, uint64_t limit, vs_change_set
   for (vs_change_set set = 1; set >> search->change_count == 0; set++) {
     const uint64_t cost = vs_cheapest_cost(search, set);
     if (cost >= limit || !covers(search, set, ground) || !vs_cheapest_is_allowed(search, set) ||
-        is_broken(search, set) || run_of(search, set) != NULL)
+        is_broken(search, set) || run_of(search, set) != NULL || is_too_little(search, set))
       continue;
     const guess g = guess_of(search, set);
     if (limit != UINT64_MAX && (is_hopeless(search, g) || is_vain(search, set))) continue;
@@ -204,7 +215,8 @@ static vs_change_set next_alone(const vs_cheapest *search, uint64_t limit) {
   for (size_t i = 0; i < search->change_count; i++) {
     const vs_change_set alone = (vs_change_set)1 << i;
     if (!search->changes[i].is_idle && !search->changes[i].is_rare && search->changes[i].cost < limit &&
-        vs_cheapest_is_allowed(search, alone) && run_of(search, alone) == NULL)
+        vs_cheapest_is_allowed(search, alone) && run_of(search, alone) == NULL &&
+        !is_too_little(search, alone))
       return alone;
   }
   return 0;

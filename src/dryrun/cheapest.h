@@ -21,6 +21,7 @@ typedef struct vs_cheapest_change {
   bool is_free;           /* nothing is slower with it */
   bool is_idle;           /* what it makes smaller is not there at the peak of the program as it is */
   bool is_rare;           /* it suits few programs, so it is tried only with others */
+  uint64_t within_bytes;  /* it is tried where at most so much is missing without it; 0: always */
   vs_change_set excludes; /* changes that cannot be in a set with it */
 } vs_cheapest_change;
 

@@ -64,7 +64,7 @@ typedef struct texts {
 } texts;
 
 static vs_status put_texts(const search *s, const vs_found_run *run, texts *t) {
-  vs_found_put_changes(&t->list, run->set, run->first);
+  vs_found_put_changes(&t->list, s->found, run->set, run->first);
   VS_TRY(t->list.status);
   VS_TRY(put_title(&t->title, s->trials->host, vs_text_view(&t->list)));
   if (run->set == 0) vs_text_cstr(&t->title, "no change");
@@ -94,6 +94,7 @@ static vs_status make_with(search *s, vs_found_run *run, texts *t, vs_error *err
                               .value = run->has_value ? t->value.bytes.data : NULL,
                               .is_roomy = run->is_roomy,
                               .has_history = s->found->count == 0 || snapshot != NULL,
+                              .asks_settings = s->found->count == 0,
                               .snapshot = snapshot};
   return vs_trial_make(s->trials, &plan, &run->trial, error);
 }
@@ -171,14 +172,18 @@ static void take(search *s, const vs_found_run *made) {
 
 /* ---- the program as it is */
 
-static void init_changes(search *s, uint32_t idle) {
+static void init_changes(search *s, const vs_trial *plain) {
   const bool allows_numerics = s->trials->plan->allows_numerics;
+  const uint32_t idle = vs_at_peak_idle(&plain->parts);
   for (size_t i = 0; i < VS_ATTEMPTS; i++) {
     const vs_attempt *attempt = vs_attempt_of(i);
     s->changes[i] = (vs_cheapest_change){.cost = attempt->price,
                                          .is_free = attempt->price < VS_PRICE_FREE,
                                          .is_idle = attempt->touches != 0 && (attempt->touches & ~idle) == 0,
-                                         .is_rare = attempt->touches == 0};
+                                         .is_rare = attempt->touches == 0,
+                                         .within_bytes = attempt->within_bytes};
+    if (attempt->change == VS_CHANGE_allocator)
+      s->changes[i].is_idle |= vs_replayed_is_idle(&plain->replayed);
     for (size_t k = 0; k < VS_ATTEMPTS; k++)
       if (k != i && vs_changes_exclude(attempt->change, vs_attempt_of(k)->change))
         s->changes[i].excludes |= (vs_change_set)1 << k;
@@ -203,7 +208,8 @@ static vs_status run_plain(search *s, bool *is_over, vs_error *error) {
   vs_found *found = s->found;
   found->end = end_of_plain(&run->trial);
   if (found->end != VS_FOUND_NONE) return VS_OK;
-  init_changes(s, vs_at_peak_idle(&run->trial.parts));
+  init_changes(s, &run->trial);
+  vs_format(found->settings, sizeof found->settings, "%s", run->trial.replayed.settings);
   if (!run->trial.has_torch)
     s->left_out = ~(vs_change_set)0; /* the changes are those of PyTorch's programs */
   take(s, run);

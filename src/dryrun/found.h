@@ -38,7 +38,8 @@ typedef struct vs_found_value {
 } vs_found_value;
 
 typedef struct vs_found {
-  vs_found_run runs[VS_FOUND_RUNS]; /* those that ended */
+  char settings[VS_REPLAYED_SETTINGS]; /* of the allocator's attempt; "": those of its row */
+  vs_found_run runs[VS_FOUND_RUNS];    /* those that ended */
   size_t count;
   vs_found_end end;
   vs_change_set set;         /* with VS_FOUND_SET the answer; with VS_FOUND_NONE the set that needs least */
@@ -60,6 +61,6 @@ static inline bool vs_found_is_checkpoint(size_t attempt) {
 const vs_found_run *vs_found_run_of(const vs_found *found, vs_change_set set, uint64_t first);
 
 /* Appends the text of the fit.json of a set. */
-void vs_found_put_changes(vs_text *text, vs_change_set set, uint64_t first);
+void vs_found_put_changes(vs_text *text, const vs_found *found, vs_change_set set, uint64_t first);
 
 #endif

@@ -144,6 +144,63 @@ static vs_status ask_ranges(vs_engine *engine, const vs_dryrun_setup *setup, vs_
   return replies->status;
 }
 
+/* ---- asking for settings of the allocator */
+
+/* A search replays all events once for each of its settings, which for a long history takes longer than it is worth; the first two are the
+ * run's own and expandable segments. */
+enum { FEWEST_SEARCHED = 2, MOST_SEARCHED = 40, MOST_REPLAYED = 20 * 1000 * 1000 };
+
+static vs_status search_settings(vs_engine *engine, int64_t device, uint64_t steps, vs_text *reply,
+                                 vs_error *error) {
+  char what[120];
+  reply->bytes.count = 0;
+  vs_format(what, sizeof what, "{\"method\": \"whatif\", \"params\": {\"device\": %D, \"steps\": %U}}",
+            device, steps);
+  VS_TRY(request(engine, what, reply, error));
+  return reply->status;
+}
+
+static vs_status count_events(const vs_host *host, vs_str reply, uint64_t *events, vs_error *error) {
+  vs_json_doc document;
+  VS_TRY(vs_json_doc_init(&document, host, reply, error));
+  *events = vs_reply_u64(vs_json_root(&document), "events");
+  vs_json_doc_deinit(&document);
+  return VS_OK;
+}
+
+/* The engine keeps what it did, so the second request goes on where the first ended. */
+static vs_status ask_search(vs_engine *engine, const vs_host *host, int64_t device, vs_text *reply,
+                            vs_error *error) {
+  uint64_t events;
+  VS_TRY(search_settings(engine, device, FEWEST_SEARCHED, reply, error));
+  VS_TRY(count_events(host, vs_text_view(reply), &events, error));
+  const uint64_t most = events == 0 ? 0 : vs_min_u64(MOST_REPLAYED / events, MOST_SEARCHED);
+  return most <= FEWEST_SEARCHED ? VS_OK : search_settings(engine, device, most, reply, error);
+}
+
+/* Appends the replies for these devices. Of one with nothing to replay (VS_NOT_FOUND) there is none. */
+static vs_status ask_searches(vs_engine *engine, const vs_dryrun_setup *setup, vs_json devices,
+                              vs_text *replies, vs_error *error) {
+  vs_status status = VS_OK;
+  size_t count = 0;
+  vs_text reply;
+  vs_text_init(&reply, setup->host, NULL);
+  for (size_t i = 0; setup->asks_settings && i < vs_json_count(devices) && status == VS_OK; i++) {
+    const int64_t device = vs_reply_i64(vs_json_at(devices, i), "device");
+    status = ask_search(engine, setup->host, device, &reply, error);
+    if (status == VS_OK) {
+      if (count++ != 0) vs_text_byte(replies, ',');
+      vs_text_str(replies, vs_text_view(&reply));
+    } else if (status == VS_NOT_FOUND) {
+      status = VS_OK;
+    }
+  }
+  vs_text_deinit(&reply);
+  return status;
+}
+
+/* ---- asking for all */
+
 /* A process whose history is read. */
 typedef struct subject {
   const vs_dryrun_setup *setup;
@@ -211,6 +268,8 @@ static vs_status ask_devices(vs_engine *engine, const subject *s, bool is_main, 
   if (is_main) {
     vs_text_cstr(replies, "],\"inventories\":[");
     if (status == VS_OK) status = ask_inventories(engine, devices, replies, error);
+    vs_text_cstr(replies, "],\"searches\":[");
+    if (status == VS_OK) status = ask_searches(engine, s->setup, devices, replies, error);
     vs_text_cstr(replies, "],\"step_ranges\":[");
     if (status == VS_OK) status = ask_ranges(engine, s->setup, devices, replies, error);
   }

@@ -10,7 +10,8 @@
 enum { VS_HISTORY_OTHERS = 31 };
 
 /* Writes that of the main process to the plan's `snapshot`, in PyTorch's format, and asks the engine about all of them. *history is
- * {"report": the reply of that method, "inventories": the replies of "inventory" for its devices, "others": [{"pid", "report"}] of the
+ * {"report": the reply of that method, "inventories": the replies of "inventory" for its devices, "searches": with asks_settings those of
+ * "whatif" (one without what can be replayed has none), "others": [{"pid", "report"}] of the
  * other processes}; the caller deinitialises it after a failure too. Its root is absent if the main process has no history or it cannot be read. The
  * plan's watcher is told of those that cannot be read.
  *

@@ -29,8 +29,8 @@ static void put_run(vs_jsonw *w, const char *key, const vs_found_run *run) {
 }
 
 /* The fit.json of a set; null of none. */
-static void put_changes(vs_jsonw *w, const vs_host *host, const char *key, vs_change_set set,
-                        uint64_t first) {
+static void put_changes(vs_jsonw *w, const vs_host *host, const char *key, const vs_found *found,
+                        vs_change_set set, uint64_t first) {
   vs_text text;
   vs_json_doc list;
   vs_error ignored;
@@ -40,7 +40,7 @@ static void put_changes(vs_jsonw *w, const vs_host *host, const char *key, vs_ch
     return;
   }
   vs_text_init(&text, host, NULL);
-  vs_found_put_changes(&text, set, first);
+  vs_found_put_changes(&text, found, set, first);
   vs_status status = text.status;
   if (status == VS_OK) status = vs_json_doc_init(&list, host, vs_text_view(&text), &ignored);
   if (status == VS_OK) {
@@ -90,22 +90,22 @@ static void put_alone(vs_jsonw *w, const vs_found *found) {
   vs_jsonw_array_end(w);
 }
 
-static void put_parameter(vs_jsonw *w, const vs_trials *t, vs_str name, const vs_found_value *value) {
+static void put_parameter(vs_jsonw *w, const vs_trials *t, const vs_found *found, uint32_t number) {
+  const vs_found_value *value = &found->parameters[number];
   vs_jsonw_object_begin(w);
-  vs_jsonw_member_str(w, "name", name);
+  vs_jsonw_member_str(w, "name", t->parameters[number].vary.names[0].text);
   if (value->is_found) vs_jsonw_member_u64(w, "largest", value->value);
   else vs_jsonw_member_null(w, "largest");
   vs_jsonw_member_bool(w, "was_tried", value->was_made);
   put_run(w, "run", value->is_found ? value->run : NULL);
-  put_changes(w, t->host, "changes", value->set, 0);
+  put_changes(w, t->host, "changes", found, value->set, 0);
   vs_jsonw_object_end(w);
 }
 
 static void put_parameters(vs_jsonw *w, const vs_trials *t, const vs_found *found) {
   vs_jsonw_key(w, VS_STR("parameters"));
   vs_jsonw_array_begin(w);
-  for (uint32_t i = 0; i < t->parameter_count; i++)
-    put_parameter(w, t, t->parameters[i].vary.names[0].text, &found->parameters[i]);
+  for (uint32_t i = 0; i < t->parameter_count; i++) put_parameter(w, t, found, i);
   vs_jsonw_array_end(w);
 }
 
@@ -120,11 +120,11 @@ void vs_reply_changes_end(vs_trials *t, const vs_found *found) {
   vs_jsonw_key(w, VS_STR("answer"));
   vs_jsonw_object_begin(w);
   vs_jsonw_member_str(w, "end", vs_str_from(words[found->end]));
-  put_changes(w, t->host, "changes", found->end == VS_FOUND_SET ? found->set : 0, found->first);
+  put_changes(w, t->host, "changes", found, found->end == VS_FOUND_SET ? found->set : 0, found->first);
   put_run(w, "proof", found->proof);
   put_steps(w, found);
   vs_jsonw_member_bool(w, "is_cut", found->is_cut);
-  put_changes(w, t->host, "least", found->end == VS_FOUND_NONE ? found->set : 0, 0);
+  put_changes(w, t->host, "least", found, found->end == VS_FOUND_NONE ? found->set : 0, 0);
   put_alone(w, found);
   put_parameters(w, t, found);
   vs_jsonw_object_end(w);

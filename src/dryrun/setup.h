@@ -32,6 +32,7 @@ typedef struct vs_dryrun_setup {
   const vs_child_variable *variables;
   size_t variable_count;
   bool is_snapshot_optional; /* no word where the plan wants one and there is no history */
+  bool asks_settings;        /* the history is replayed under other settings of the allocator, too */
   /* The folder of the run of rank 0, in which other ranks of its world find what it left for them
    * (python/vramscope_dryrun/vramscope_pipeline.py); NULL: rank 0 did not run before. Borrowed. */
   const char *rank_0;

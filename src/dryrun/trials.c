@@ -60,6 +60,7 @@ static vs_status compose(vs_trials *t, const vs_trial_plan *plan, vs_error *erro
   if (plan->is_roomy) run->gpu = t->roomy, run->context = t->context;
   VS_TRY(vs_dryrun_setup_init(&t->setup, t->host, run, t->watch, error));
   t->setup.is_snapshot_optional = true;
+  t->setup.asks_settings = plan->asks_settings;
   t->setup.variables = t->run.variables;
   t->setup.variable_count = t->run.variable_count;
   return VS_OK;
@@ -100,6 +101,7 @@ static vs_status take(vs_trials *t, const vs_outcome *outcome, vs_trial *trial) 
   trial->met_errors = outcome->result->ooms + outcome->result->refused != 0;
   take_needs(outcome, trial);
   trial->parts = vs_at_peak_of(outcome);
+  trial->replayed = vs_replayed_of(vs_outcome_history_of(outcome, "searches", vs_outcome_busiest(outcome)));
   vs_changed_begin(&t->setup.changed, t->launch.folder.path);
   return vs_changed_add_up(&t->setup.changed, t->host, &trial->changed);
 }
@@ -127,6 +129,8 @@ static void put_figures(vs_trials *t, const vs_outcome *outcome, const vs_trial 
   vs_jsonw_member_u64(w, "copied_bytes", trial->changed.copied_bytes);
   vs_jsonw_key(w, VS_STR("at_peak"));
   vs_at_peak_put(w, &trial->parts);
+  vs_jsonw_key(w, VS_STR("replay"));
+  vs_replayed_put(w, &trial->replayed);
 }
 
 static void put_run(vs_trials *t, const vs_trial_plan *plan, const vs_outcome *outcome,

@@ -8,6 +8,7 @@
 #include "codec/json_writer.h"
 #include "dryrun/at_peak.h"
 #include "dryrun/integers.h"
+#include "dryrun/replayed.h"
 #include "dryrun/vary_run.h"
 
 /* A parameter of the command, and the values that are tried. */
@@ -47,6 +48,7 @@ typedef struct vs_trial_plan {
   const char *value;   /* of the parameter; NULL: all of them are as in the command */
   bool is_roomy;
   bool has_history;     /* so that vs_trial.parts is known */
+  bool asks_settings;   /* with has_history: so that vs_trial.replayed is known */
   const char *snapshot; /* with has_history: copied to this file; NULL: not kept */
 } vs_trial_plan;
 
@@ -62,6 +64,7 @@ typedef struct vs_trial {
   uint64_t retries;     /* PyTorch released its cache because the card was full */
   vs_changed_sum changed;
   vs_at_peak parts;
+  vs_replayed replayed;
 } vs_trial;
 
 /* Checks the plan, and begins the reply. Large, so not for a stack. *trials is NULL after a failure. Fails: VS_BAD_ARGUMENT with a sentence,

@@ -60,6 +60,7 @@ CASES = [
     ("bucket_view", ["--ddp"], ["--world", "2"], "the gradients of GPT"),
     ("foreach_off", ["--batch", "1"], [], "AdamW"),
     ("fused", ["--batch", "1"], [], "AdamW"),
+    ({"name": "cublas_workspace", "config": ":16:8"}, [], [], ":16:8"),
     ({"name": "checkpoint"}, [], [], "6 of 6 × Block (GPT.blocks)"),
     ({"name": "checkpoint", "every": 2}, [], [], "3 of 6 × Block (GPT.blocks)"),
     ({"name": "checkpoint", "first": 2}, [], [], "2 of 6 × Block (GPT.blocks)"),

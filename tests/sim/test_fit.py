@@ -55,6 +55,16 @@ def test_it_finds_what_fits(folder, searched):
     call(folder, "run", "--gpu", "24GiB", "--with", "found.json", "-o", "found.vram", "--", *PROGRAM)
 
 
+def test_the_replay_tells_what_the_run_needs(searched):
+    """What the allocator's settings save, by a replay of the first run, is what they saved when they were run, to the byte."""
+    _, reply, plain = searched
+    replay = reply["runs"][0]["replay"]
+    (alone,) = [run for run in reply["runs"] if run["title"] == f"allocator ({replay['settings']})" and run["roomy"]]
+    assert replay["tried"] > 20 and replay["reserved_bytes"] < replay["own_reserved_bytes"]
+    assert plain - alone["needed_bytes"] == replay["own_reserved_bytes"] - replay["reserved_bytes"]
+    assert all(run["replay"] is None for run in reply["runs"][1:])
+
+
 def test_the_page(folder, searched):
     """The answer, and both histories whole: that of the program as it is, and that of the run that is the proof."""
     _, reply, _ = searched

@@ -26,6 +26,8 @@ hand = args.by_hand
 
 if hand == "allocator":
     os.environ["PYTORCH_CUDA_ALLOC_CONF"] = os.environ["PYTORCH_ALLOC_CONF"] = "expandable_segments:True"
+if hand == "cublas_workspace":
+    os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":16:8"
 if args.apply:
     import vramscope
 

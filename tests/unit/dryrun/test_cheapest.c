@@ -118,6 +118,24 @@ static void test_against_all_sets(void **state) {
   compare(40, 94, 1);
 }
 
+/* A change that saves little is run where little is missing, and is in no set before that. */
+static void test_a_change_that_saves_little(void **state) {
+  (void)state;
+  static const vs_cheapest_change two[] = {{.cost = 1, .within_bytes = 3}, {.cost = 2}};
+  vs_cheapest_run runs[4] = {{.set = 0, .needed_bytes = 14, .least_bytes = 14}};
+  vs_cheapest s = {
+      .changes = two, .change_count = 2, .capacity_bytes = 10, .runs = runs, .run_count = 1, .most_runs = 4};
+  assert_int_equal(vs_cheapest_next(&s).set, 2); /* 4 are missing */
+  runs[0].least_bytes = 13;
+  assert_int_equal(vs_cheapest_next(&s).set, 1); /* 3, but for what is cached */
+  runs[0].least_bytes = 14;
+  runs[1] = (vs_cheapest_run){.set = 2, .needed_bytes = 14, .least_bytes = 14};
+  s.run_count = 2;
+  assert_int_equal(vs_cheapest_next(&s).kind, VS_CHEAPEST_NONE);
+  runs[1] = (vs_cheapest_run){.set = 2, .needed_bytes = 12, .least_bytes = 12};
+  assert_int_equal(vs_cheapest_next(&s).set, 3);
+}
+
 static void test_ends(void **state) {
   (void)state;
   static const vs_cheapest_change two[] = {{.cost = 1}, {.cost = 2}};
@@ -150,6 +168,8 @@ static void test_ends(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_all_sets), cmocka_unit_test(test_ends)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_all_sets),
+                                     cmocka_unit_test(test_a_change_that_saves_little),
+                                     cmocka_unit_test(test_ends)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

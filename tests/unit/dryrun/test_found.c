@@ -2,12 +2,14 @@
 #include "dryrun/found.h"
 #include "support/test.h"
 
+static vs_found found;
+
 static void expect_changes(vs_change_set set, uint64_t first, const char *wanted) {
   vs_text text;
   vs_changes changes = {.count = 0};
   vs_error error = {.text = ""};
   vs_text_init(&text, vs_host_default(), NULL);
-  vs_found_put_changes(&text, set, first);
+  vs_found_put_changes(&text, &found, set, first);
   if (vs_changes_read(&changes, vs_host_default(), vs_text_view(&text), &error) != VS_OK)
     fail_msg("%s", error.text);
   assert_int_equal(changes.count, __builtin_popcount(set));
@@ -37,9 +39,17 @@ static void test_texts(void **state) {
       "{\"schema\": 1, \"allows_numerics\": true, \"changes\": [{\"name\": \"bf16_parameters\"}]}");
 }
 
+static void test_settings_that_a_replay_found(void **state) {
+  (void)state;
+  vs_format(found.settings, sizeof found.settings, "max_split_size_mb:64,roundup_power2_divisions:4");
+  expect_changes(bit(VS_CHANGE_allocator) | bit(VS_CHANGE_fused), 0,
+                 "{\"schema\": 1, \"changes\": [{\"name\": \"allocator\", \"settings\": "
+                 "\"max_split_size_mb:64,roundup_power2_divisions:4\"}, {\"name\": \"fused\"}]}");
+  found.settings[0] = 0;
+}
+
 static void test_runs_are_found_by_their_set(void **state) {
   (void)state;
-  static vs_found found;
   found.runs[0] = (vs_found_run){.set = 2, .is_roomy = true, .has_value = true};
   found.runs[1] = (vs_found_run){.set = 2, .is_roomy = false};
   found.runs[2] = (vs_found_run){.set = 2, .first = 4, .is_roomy = true};
@@ -55,6 +65,7 @@ static void test_runs_are_found_by_their_set(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_texts),
+                                     cmocka_unit_test(test_settings_that_a_replay_found),
                                      cmocka_unit_test(test_runs_are_found_by_their_set)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
