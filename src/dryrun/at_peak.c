@@ -35,7 +35,8 @@ static stack_sums sum_stacks(vs_json inventory) {
 vs_at_peak vs_at_peak_of(const vs_outcome *outcome) {
   const vs_result *result = outcome->result;
   const uint32_t busiest = vs_outcome_busiest(outcome);
-  const vs_json inventory = vs_outcome_history_of(outcome, "inventories", busiest);
+  const vs_json inventory =
+      vs_outcome_entry_of(outcome, vs_reply_at(outcome->history, "inventories"), busiest);
   if (vs_json_is_absent(inventory)) return (vs_at_peak){.is_known = false};
   const vs_result_card *card = &result->cards[busiest];
   const vs_json model = vs_need_model(result);

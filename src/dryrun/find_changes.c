@@ -199,6 +199,19 @@ static vs_found_end end_of_plain(const vs_trial *trial) {
   return trial->verdict == VS_VERDICT_NO_CUDA ? VS_FOUND_NO_CUDA : VS_FOUND_NONE;
 }
 
+/* An engine for inference starts on a larger card, so the run on the card itself says whether it does there. The changes are those of training
+ * programs. */
+static vs_status run_engine(search *s, vs_error *error) {
+  const vs_found_run *on_card;
+  s->found->is_engine = true;
+  if (!may_run(s, 0)) return VS_OK;
+  VS_TRY(make(s, (vs_found_run){.is_roomy = false}, &on_card, error));
+  if (on_card == NULL || !is_proof(on_card)) return VS_OK;
+  s->found->end = VS_FOUND_FITS;
+  s->found->proof = on_card;
+  return VS_OK;
+}
+
 /* *is_over: no change is to be searched. */
 static vs_status run_plain(search *s, bool *is_over, vs_error *error) {
   const vs_found_run *run;
@@ -208,6 +221,7 @@ static vs_status run_plain(search *s, bool *is_over, vs_error *error) {
   vs_found *found = s->found;
   found->end = end_of_plain(&run->trial);
   if (found->end != VS_FOUND_NONE) return VS_OK;
+  if (run->trial.engine.is_there) return run_engine(s, error);
   init_changes(s, &run->trial);
   vs_format(found->settings, sizeof found->settings, "%s", run->trial.replayed.settings);
   if (!run->trial.has_torch)
@@ -236,8 +250,18 @@ static uint64_t first_of(const vs_found *found, uint64_t number) {
   return number == 0 ? 0 : found->blocks - number;
 }
 
+/* An engine has the tokens to spare that its cache holds beside one request. */
+static vs_largest_point point_of_engine(const vs_found_run *run, uint64_t number) {
+  const vs_engine_figures *engine = &run->trial.engine;
+  const bool fits = is_proof(run);
+  const uint64_t spare = engine->tokens - vs_min_u64(engine->max_tokens, engine->tokens);
+  return (vs_largest_point){
+      .number = number, .fits = fits, .spare_bytes = fits ? (int64_t)vs_min_u64(spare, INT64_MAX) : 0};
+}
+
 static vs_largest_point point_of(const search *s, const vs_found_run *run, uint64_t number) {
   const uint64_t capacity = s->trials->capacity_bytes, needed = run->trial.needed_bytes;
+  if (s->found->is_engine) return point_of_engine(run, number);
   const bool fits = has_figures(&run->trial) && needed <= capacity;
   return (vs_largest_point){
       .number = number, .fits = fits, .spare_bytes = fits ? (int64_t)(capacity - needed) : 0};
@@ -353,15 +377,18 @@ static vs_status find_value(search *s, uint32_t number, vs_change_set set, size_
        step = vs_largest_next(&runs)) {
     const vs_found_run *run;
     const uint64_t value = vs_integers_at(values, step.number);
-    VS_TRY(make(
-        s,
-        (vs_found_run){.set = set, .has_value = true, .parameter = number, .value = value, .is_roomy = true},
-        &run, error));
+    VS_TRY(make(s,
+                (vs_found_run){.set = set,
+                               .has_value = true,
+                               .parameter = number,
+                               .value = value,
+                               .is_roomy = !s->found->is_engine},
+                &run, error));
     if (run == NULL) return VS_OK;
     const vs_largest_point point = point_of(s, run, step.number);
     answer->was_made = true;
     points[runs.count++] = point;
-    if (has_failed(&run->trial)) return VS_OK;
+    if (has_failed(&run->trial) && !s->found->is_engine) return VS_OK;
     if (point.fits && (!answer->is_found || value > answer->value)) {
       answer->is_found = true;
       answer->value = value;

@@ -46,7 +46,9 @@ typedef struct vs_found {
   uint64_t first;            /* of that set */
   uint64_t blocks;           /* that it checkpoints with all blocks; 0: it checkpoints none */
   const vs_found_run *proof; /* the run on the card itself; NULL: there is none */
-  bool is_cut;               /* there were no runs left to prove that no cheaper set fits */
+  bool
+      is_engine; /* an engine for inference, which takes what the card gives: it starts there, or it does not */
+  bool is_cut;   /* there were no runs left to prove that no cheaper set fits */
   vs_found_value parameters[VS_DRYRUN_MOST_PARAMETERS]; /* as in vs_trials */
 } vs_found;
 

@@ -56,18 +56,17 @@ uint32_t vs_outcome_busiest(const vs_outcome *outcome) {
   return busiest;
 }
 
-vs_json vs_outcome_history_of(const vs_outcome *outcome, const char *list, uint32_t card) {
+vs_json vs_outcome_entry_of(const vs_outcome *outcome, vs_json list, uint32_t card) {
   const vs_result *result = outcome->result;
-  const vs_json all = vs_reply_at(outcome->history, list);
-  for (size_t i = 0; result->main != SIZE_MAX && i < vs_json_count(all); i++) {
-    const vs_json one = vs_json_at(all, i);
+  for (size_t i = 0; result->main != SIZE_MAX && i < vs_json_count(list); i++) {
+    const vs_json one = vs_json_at(list, i);
     const uint64_t number = vs_json_u64(vs_reply_at(one, "device"), UINT64_MAX);
     uint32_t found;
     if (vs_result_card_of_number(result, &result->processes.data[result->main], number, &found) &&
         found == card)
       return one;
   }
-  return vs_json_at(all, SIZE_MAX); /* absent */
+  return vs_json_at(list, SIZE_MAX); /* absent */
 }
 
 int64_t vs_outcome_headroom(const vs_outcome *outcome) {

@@ -83,8 +83,8 @@ void vs_outcome_judge(vs_outcome *outcome);
 /* The number of the used card that the program needs most of; card_count of the result if none was used. */
 uint32_t vs_outcome_busiest(const vs_outcome *outcome);
 
-/* The entry about a card, by the number that the main process gives it, in a list of the history ("inventories"); absent if there is none. */
-vs_json vs_outcome_history_of(const vs_outcome *outcome, const char *list, uint32_t card);
+/* The entry about a card, by the number that the main process gives it ("device"), in a list of the history; absent if there is none. */
+vs_json vs_outcome_entry_of(const vs_outcome *outcome, vs_json list, uint32_t card);
 
 /* The least memory to spare of the cards that the program used; negative: what is missing. INT64_MAX if none was used. */
 int64_t vs_outcome_headroom(const vs_outcome *outcome);

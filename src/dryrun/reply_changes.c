@@ -109,6 +109,13 @@ static void put_parameters(vs_jsonw *w, const vs_trials *t, const vs_found *foun
   vs_jsonw_array_end(w);
 }
 
+static void put_engine(vs_jsonw *w, const vs_found *found) {
+  const uint64_t tokens = found->proof == NULL ? 0 : found->proof->trial.engine.tokens;
+  vs_jsonw_member_bool(w, "is_engine", found->is_engine);
+  vs_jsonw_key(w, VS_STR("estimates"));
+  vs_engine_put_estimates(w, &found->runs[0].trial.engine, found->is_engine ? tokens : 0);
+}
+
 void vs_reply_changes_end(vs_trials *t, const vs_found *found) {
   static const char *const words[] = {"fits",   "found",   "none",        "too_large",
                                       "failed", "no_cuda", "interrupted", "not_started"};
@@ -124,6 +131,7 @@ void vs_reply_changes_end(vs_trials *t, const vs_found *found) {
   put_run(w, "proof", found->proof);
   put_steps(w, found);
   vs_jsonw_member_bool(w, "is_cut", found->is_cut);
+  put_engine(w, found);
   put_changes(w, t->host, "least", found, found->end == VS_FOUND_NONE ? found->set : 0, 0);
   put_alone(w, found);
   put_parameters(w, t, found);

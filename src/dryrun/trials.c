@@ -1,4 +1,5 @@
 #include "dryrun/trials.h"
+#include "codec/json_reply.h"
 #include "dryrun/gather.h"
 #include "dryrun/history.h"
 #include "dryrun/output_tail.h"
@@ -100,8 +101,10 @@ static vs_status take(vs_trials *t, const vs_outcome *outcome, vs_trial *trial) 
   trial->exit_code = outcome->exit_code;
   trial->met_errors = outcome->result->ooms + outcome->result->refused != 0;
   take_needs(outcome, trial);
+  trial->engine = vs_engine_of(outcome);
   trial->parts = vs_at_peak_of(outcome);
-  trial->replayed = vs_replayed_of(vs_outcome_history_of(outcome, "searches", vs_outcome_busiest(outcome)));
+  trial->replayed = vs_replayed_of(
+      vs_outcome_entry_of(outcome, vs_reply_at(outcome->history, "searches"), vs_outcome_busiest(outcome)));
   vs_changed_begin(&t->setup.changed, t->launch.folder.path);
   return vs_changed_add_up(&t->setup.changed, t->host, &trial->changed);
 }
@@ -120,7 +123,7 @@ static void put_text(vs_jsonw *w, const char *key, vs_str text) {
 
 static void put_figures(vs_trials *t, const vs_outcome *outcome, const vs_trial *trial) {
   vs_jsonw *w = &t->w;
-  const bool is_whole = outcome->need_count != 0 && !trial->met_errors;
+  const bool is_whole = outcome->need_count != 0 && !trial->met_errors && !trial->engine.is_there;
   put_known(w, "needed_bytes", is_whole, trial->needed_bytes);
   put_known(w, "least_bytes", is_whole, trial->least_bytes);
   vs_jsonw_member_u64(w, "retries", trial->retries);

@@ -7,6 +7,7 @@
 
 #include "codec/json_writer.h"
 #include "dryrun/at_peak.h"
+#include "dryrun/engine.h"
 #include "dryrun/integers.h"
 #include "dryrun/replayed.h"
 #include "dryrun/vary_run.h"
@@ -63,6 +64,7 @@ typedef struct vs_trial {
   uint64_t least_bytes; /* the same without what PyTorch cached */
   uint64_t retries;     /* PyTorch released its cache because the card was full */
   vs_changed_sum changed;
+  vs_engine_figures engine; /* with one, what it needs is not known: it takes what it is given */
   vs_at_peak parts;
   vs_replayed replayed;
 } vs_trial;

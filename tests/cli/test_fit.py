@@ -259,6 +259,58 @@ def test_the_text(vramscope, program):
     assert f"vramscope run --with found.json -- {sys.executable} train.py" in said and 'vramscope.apply("found.json")' in said
 
 
+# ---- an engine for inference, which makes its KV cache as large as the card allows
+
+ENGINE = """
+import json, os, sys
+GiB = 1 << 30
+length = int(sys.argv[sys.argv.index("--max-len") + 1])
+bytes = 10 * GiB + length * (1 << 20)
+cache = {"engine": "vLLM", "blocks": 12800, "blocks_per_request": length // 16, "max_model_len": length}
+stats = {"schema": 1, "complete": True, "visible": [{"device": 0, "card": 0}], "devices": [], "steps": 0, "torch": "9.9.0"}
+os.execv(os.environ["FAKE"], [os.environ["FAKE"], "context", "0", "take", "0", str(bytes), "need", "0",
+                              "file", "stats.%p.json", json.dumps(stats), "file", "problems.%p.jsonl", json.dumps({"kv_cache": cache})])
+"""
+
+
+@pytest.fixture
+def serve(vramscope, folder):
+    (folder / "serve.py").write_text(ENGINE)
+
+    def run(gpu, *options, code=0, form=("--json",)):
+        command = [sys.executable, "serve.py", "--max-len", "2048"]
+        done = vramscope("fit", *form, "--gpu", gpu, "--context", "0MiB", *options, "--", *command, env={"FAKE": FAKE})
+        assert done.code == code, done.err
+        return json.loads(done.out) if form else " ".join(done.out.split())
+
+    return run
+
+
+def test_an_engine_that_starts(serve):
+    reply = serve("16GiB", "--batch", "max-len=1024..131072:1024")
+    answer = reply["answer"]
+    assert (answer["end"], answer["is_engine"], answer["changes"], answer["alone"]) == ("fits", True, None, [])
+    proof = reply["runs"][answer["proof"]]
+    assert not proof["roomy"] and proof["reply"]["kv_cache"]["tokens"] == 12800 * 16
+    assert [run["needed_bytes"] for run in reply["runs"]] == [None] * len(reply["runs"])  # it takes what there is
+    (longest,) = answer["parameters"]
+    assert longest["largest"] == 6 * 1024 and longest["changes"] is None
+    run = reply["runs"][longest["run"]]
+    assert not run["roomy"] and run["verdict"] == "fits" and run["reply"]["kv_cache"]["max_model_len"] == 6144
+    assert "starts on a GPU with 16.00 GiB (simulated): 204,800 tokens of KV cache, 100.00 requests of 2,048 tokens" in serve("16GiB", form=())
+
+
+def test_an_engine_that_does_not_start(serve):
+    reply = serve("11GiB", "--batch", "max-len=1024..131072:1024", code=1)
+    answer = reply["answer"]
+    assert (answer["end"], answer["is_engine"], answer["proof"], answer["estimates"]) == ("none", True, None, [])
+    made = [(run["roomy"], run["value"], run["verdict"]) for run in reply["runs"]]
+    assert made[:3] == [(True, None, "fits"), (False, None, "does_not_fit"), (False, "1024", "fits")]
+    assert (False, "2048", "does_not_fit") in made and answer["parameters"][0]["largest"] == 1024
+    said = serve("11GiB", code=1, form=())
+    assert said.startswith("vLLM does not start on a GPU with 11.00 GiB (simulated), but on one with more memory") and "Not found" not in said
+
+
 @pytest.fixture
 def page(build):
     """The option for a page, in a build that can write one."""

@@ -53,6 +53,35 @@ static void put_need(page *p) {
   }
 }
 
+static bool is_engine(const page *p) { return vs_reply_bool(p->answer, "is_engine"); }
+
+/* "51,472 tokens of KV cache, 6.28 requests of 8,192 tokens at once": of a run of an engine for inference. */
+static void put_cache(page *p, vs_json run) {
+  const vs_json cache = vs_reply_at(vs_reply_at(run, "reply"), "kv_cache");
+  vs_text *line = &p->sheet.line;
+  vs_words_count(line, vs_reply_u64(cache, "tokens"), "token");
+  vs_text_cstr(line, " of KV cache, ");
+  vs_sheet_put_requests(line, cache);
+  vs_text_cstr(line, " requests of ");
+  vs_text_count(line, vs_reply_u64(cache, "max_model_len"));
+  vs_text_cstr(line, " tokens at once");
+}
+
+/* An engine takes what the GPU gives, so there is no number of bytes that it needs. */
+static void put_engine_starts(page *p, bool starts) {
+  vs_text *line = vs_sheet_begin(&p->sheet);
+  const vs_json cache = vs_reply_at(vs_reply_at(p->plain, "reply"), "kv_cache");
+  vs_screen_safe(line, vs_reply_str(cache, "engine"));
+  vs_text_cstr(line, starts ? " starts on " : " does not start on ");
+  put_machine(p);
+  if (!starts) {
+    vs_text_cstr(line, ", but on one with more memory");
+    return;
+  }
+  vs_text_cstr(line, ": ");
+  put_cache(p, run_at(p, p->answer, "proof"));
+}
+
 static void put_fits(page *p) {
   vs_text *line = vs_sheet_begin(&p->sheet);
   const vs_json run = run_at(p, p->answer, "proof");
@@ -79,7 +108,8 @@ static void put_no_answer(page *p) {
 
 static void put_headline(page *p) {
   const bool has_need = ends(p, "found") || ends(p, "none");
-  if (has_need) put_need(p);
+  if (is_engine(p)) put_engine_starts(p, ends(p, "fits"));
+  else if (has_need) put_need(p);
   else if (ends(p, "fits")) put_fits(p);
   else put_no_answer(p);
   vs_sheet_headline(&p->sheet, ends(p, "fits") || ends(p, "found") ? VS_STYLE_GOOD : VS_STYLE_BAD);
@@ -251,7 +281,8 @@ static void put_parameter(page *p, vs_json parameter) {
     vs_text_cstr(line, vs_reply_knows(parameter, "changes") ? " with " : " without a change");
     if (vs_reply_knows(parameter, "changes")) vs_screen_safe(line, vs_reply_str(run, "title"));
     vs_text_cstr(line, " (");
-    vs_sheet_bytes(&p->sheet, needed_of(run));
+    if (is_engine(p)) put_cache(p, run);
+    else vs_sheet_bytes(&p->sheet, needed_of(run));
     vs_text_byte(line, ')');
   } else {
     vs_text_cstr(line, vs_reply_bool(parameter, "was_tried") ? ": none of the values that ran fits"
@@ -377,6 +408,40 @@ static void put_apply(page *p, const char *file) {
   vs_sheet_end(&p->sheet, "", VS_STYLE_PLAIN);
 }
 
+/* ---- engines for inference */
+
+/* "weights of 8 bits: 7.48 GiB more for the KV cache, about 112,000 tokens" */
+static void put_estimate(page *p, vs_json estimate) {
+  const uint64_t freed = vs_reply_u64(estimate, "freed_bytes");
+  vs_text *line = vs_sheet_begin(&p->sheet);
+  vs_screen_safe(line, vs_reply_str(estimate, "what"));
+  if (freed != 0) {
+    vs_text_cstr(line, ": ");
+    vs_sheet_bytes(&p->sheet, freed);
+    vs_text_cstr(line, " more for the KV cache");
+  }
+  if (vs_reply_knows(estimate, "tokens")) {
+    vs_text_cstr(line, freed == 0 ? ": about " : ", about ");
+    vs_words_count(line, vs_reply_u64(estimate, "tokens"), "token");
+  }
+  vs_text_cstr(line, " (arithmetic, not run)");
+  vs_sheet_end(&p->sheet, "Estimate", VS_STYLE_TITLE);
+}
+
+static void put_engine(page *p) {
+  const vs_json estimates = vs_reply_at(p->answer, "estimates");
+  if (ends(p, "none")) {
+    vs_text *line = vs_sheet_begin(&p->sheet);
+    vs_text_cstr(
+        line,
+        "what it printed is in the member \"output\" of --json. Its largest setting that starts: --batch "
+        "max-model-len=1024..131072:1024");
+    vs_sheet_end(&p->sheet, "Why", VS_STYLE_TITLE);
+  }
+  put_parameters(p);
+  for (size_t i = 0; i < vs_json_count(estimates); i++) put_estimate(p, vs_json_at(estimates, i));
+}
+
 /* ---- the page */
 
 static void put_answer(page *p, const char *file) {
@@ -404,6 +469,7 @@ void vs_fit_put(vs_screen *screen, vs_json reply, const char *file) {
   p.capacity = vs_reply_u64(reply, "capacity_bytes");
   vs_sheet_init(&p.sheet, screen, vs_reply_at(p.plain, "reply"));
   put_headline(&p);
-  put_answer(&p, file);
+  if (is_engine(&p)) put_engine(&p);
+  else put_answer(&p, file);
   vs_sheet_deinit(&p.sheet);
 }
