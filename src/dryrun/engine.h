@@ -16,7 +16,8 @@ typedef struct vs_engine_figures {
 
 vs_engine_figures vs_engine_of(const vs_outcome *outcome);
 
-/* The array "estimates" of docs/formats/fit.md: what smaller types would give, by arithmetic. `parts`: the figures of a run with a history.
+/* The array "estimates" of docs/formats/fit.md: what smaller types would give at most, by arithmetic:
+ * engines keep embeddings and scales in larger ones. `parts`: the figures of a run with a history.
  * `tokens`: what the cache holds on the card; 0: the engine does not start there. */
 void vs_engine_put_estimates(vs_jsonw *w, const vs_engine_figures *parts, uint64_t tokens);
 

@@ -410,18 +410,18 @@ static void put_apply(page *p, const char *file) {
 
 /* ---- engines for inference */
 
-/* "weights of 8 bits: 7.48 GiB more for the KV cache, about 112,000 tokens" */
+/* "weights of 8 bits: at most 7.48 GiB more for the KV cache, 112,000 tokens" */
 static void put_estimate(page *p, vs_json estimate) {
   const uint64_t freed = vs_reply_u64(estimate, "freed_bytes");
   vs_text *line = vs_sheet_begin(&p->sheet);
   vs_screen_safe(line, vs_reply_str(estimate, "what"));
   if (freed != 0) {
-    vs_text_cstr(line, ": ");
+    vs_text_cstr(line, ": at most ");
     vs_sheet_bytes(&p->sheet, freed);
     vs_text_cstr(line, " more for the KV cache");
   }
   if (vs_reply_knows(estimate, "tokens")) {
-    vs_text_cstr(line, freed == 0 ? ": about " : ", about ");
+    vs_text_cstr(line, freed == 0 ? ": at most " : ", ");
     vs_words_count(line, vs_reply_u64(estimate, "tokens"), "token");
   }
   vs_text_cstr(line, " (arithmetic, not run)");
