@@ -44,6 +44,7 @@ static void put_value(vs_text *text, vs_field_type type, const vs_record_column 
 
 void vs_sql_records(vs_text *text, const vs_records *records) {
   const vs_record_type *type = records->type;
+  if (text->status == VS_OK) text->status = records->status;
   for (size_t row = 0; row < records->count; row++) {
     if (row % ROWS_IN_STATEMENT != 0) vs_text_cstr(text, ",(");
     else vs_text_format(text, "%sINSERT INTO %s VALUES(", row == 0 ? "" : ";\n", type->name);

@@ -2,6 +2,8 @@
 
 const vs_merge_format_row vs_merge_formats[VS_MERGE_FORMATS] = {
     [VS_MERGE_SQLITE] = {"sqlite", ".sqlite", "sqlite3, DuckDB, pandas"},
+    [VS_MERGE_ARROW] = {"arrow", ".arrow", "pyarrow, pandas, polars, DuckDB"},
+    [VS_MERGE_PARQUET] = {"parquet", ".parquet", "DuckDB, pandas, polars, Spark, Dask"},
 };
 
 /* ---- names */
@@ -42,6 +44,9 @@ static vs_status open_file(vs_merge_files *files, const char *path, size_t table
   file->writer = vs_outfile_writer(&file->out);
   vs_text_init(&file->text, files->host, &file->writer);
   files->of[files->count++] = file;
+  if (files->format == VS_MERGE_ARROW) vs_arrow_begin(&file->arrow, &file->text, &vs_job_table_types[table]);
+  if (files->format == VS_MERGE_PARQUET)
+    vs_parquet_begin(&file->parquet, &file->text, &vs_job_table_types[table]);
   return VS_OK;
 }
 
@@ -64,7 +69,7 @@ vs_status vs_merge_files_begin(vs_merge_files *files, const vs_host *host, vs_me
       (vs_merge_files){.host = host, .format = format, .error = {.status = VS_OK, .offset = VS_NO_OFFSET}};
   const size_t count = holds_all_tables(format) ? 1 : VS_JOB_TABLES;
   for (size_t i = 0; i < count; i++) VS_TRY(open_file(files, path, i, may_replace));
-  return begin_sqlite(files);
+  return files->format == VS_MERGE_SQLITE ? begin_sqlite(files) : VS_OK;
 }
 
 /* ---- rows */
@@ -84,9 +89,13 @@ static vs_status failed(vs_merge_files *files, const vs_merge_file *file, vs_sta
 }
 
 vs_status vs_merge_files_put(vs_merge_files *files, const vs_records *records) {
-  (void)table_of;
-  vs_merge_file *file = files->of[0];
-  vs_sql_records(&file->text, records);
+  vs_merge_file *file = files->of[holds_all_tables(files->format) ? 0 : table_of(records)];
+  switch (files->format) {
+    case VS_MERGE_SQLITE: vs_sql_records(&file->text, records); break;
+    case VS_MERGE_ARROW: vs_arrow_records(&file->arrow, records); break;
+    case VS_MERGE_PARQUET: vs_parquet_records(&file->parquet, records); break;
+    case VS_MERGE_FORMATS: break;
+  }
   return failed(files, file, file->text.status);
 }
 
@@ -99,19 +108,32 @@ static vs_status end_sqlite(vs_merge_files *files) {
   return vs_sqlite_finish(files->sqlite);
 }
 
+static vs_status end_file(vs_merge_files *files, vs_merge_file *file) {
+  if (files->format == VS_MERGE_SQLITE) return end_sqlite(files);
+  if (files->format == VS_MERGE_ARROW) vs_arrow_end(&file->arrow);
+  if (files->format == VS_MERGE_PARQUET) vs_parquet_end(&file->parquet);
+  return vs_text_finish(&file->text);
+}
+
 /* All bytes are written before the first file gets its name. */
 vs_status vs_merge_files_end(vs_merge_files *files) {
-  VS_TRY(end_sqlite(files));
-  for (size_t i = 0; i < files->count; i++)
-    VS_TRY(failed(files, files->of[i], vs_outfile_flush(&files->of[i]->out)));
-  for (size_t i = 0; i < files->count; i++) VS_TRY(vs_outfile_finish(&files->of[i]->out, &files->error));
-  return VS_OK;
+  vs_status status = VS_OK;
+  for (size_t i = 0; i < files->count && status == VS_OK; i++) {
+    status = end_file(files, files->of[i]);
+    if (status == VS_OK) status = vs_outfile_flush(&files->of[i]->out);
+    status = failed(files, files->of[i], status);
+  }
+  for (size_t i = 0; i < files->count && status == VS_OK; i++)
+    status = failed(files, files->of[i], vs_outfile_finish(&files->of[i]->out, &files->error));
+  return status;
 }
 
 void vs_merge_files_deinit(vs_merge_files *files) {
   vs_sqlite_destroy(files->sqlite);
   for (size_t i = 0; i < files->count; i++) {
     vs_outfile_abandon(&files->of[i]->out);
+    if (files->format == VS_MERGE_ARROW) vs_arrow_deinit(&files->of[i]->arrow);
+    if (files->format == VS_MERGE_PARQUET) vs_parquet_deinit(&files->of[i]->parquet);
     vs_text_deinit(&files->of[i]->text);
     vs_host_free(files->host, files->of[i], sizeof *files->of[i]);
   }

@@ -11,12 +11,19 @@
 #ifndef VS_CLI_MERGE_FILES_H
 #define VS_CLI_MERGE_FILES_H
 
+#include "codec/arrow_writer.h"
+#include "codec/parquet_writer.h"
 #include "codec/sql_writer.h"
 #include "diff/job_tables.h"
 #include "intake/linked/sqlite.h"
 #include "os/outfile.h"
 
-typedef enum vs_merge_format { VS_MERGE_SQLITE, VS_MERGE_FORMATS } vs_merge_format;
+typedef enum vs_merge_format {
+  VS_MERGE_SQLITE,
+  VS_MERGE_ARROW,
+  VS_MERGE_PARQUET,
+  VS_MERGE_FORMATS
+} vs_merge_format;
 
 typedef struct vs_merge_format_row {
   const char *name, *ending, *opens_in;
@@ -29,6 +36,8 @@ typedef struct vs_merge_file {
   vs_outfile out;
   vs_writer writer;
   vs_text text; /* of all formats */
+  vs_arrow arrow;
+  vs_parquet parquet;
 } vs_merge_file;
 
 typedef struct vs_merge_files {
