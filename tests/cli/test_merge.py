@@ -1,4 +1,4 @@
-"""vramscope merge: the ranks of a job as tables, read back by SQLite."""
+"""vramscope merge: the ranks of a job as tables, read back by SQLite, pyarrow and DuckDB."""
 
 import json
 import re
@@ -17,6 +17,8 @@ import conftest as make
 NOT_READ, USAGE = 3, 2
 MiB = make.MiB
 ROOT = Path(__file__).parents[2]
+READER = ROOT / "build/tablesvenv/bin/python"  # tests/tables/requirements.txt
+SAMPLE = Path(make.BINARY).parent / "tests/unit.codec.tables"
 TABLES = ("ranks", "owners", "steps")
 
 
@@ -189,3 +191,105 @@ def test_the_document_has_the_columns(vramscope, job, folder):
         assert re.findall(r"^\| `(\w+)` \| (\w+) \| (.*) \|$", text, re.M) == wanted
         with sqlite3.connect(folder / "job.sqlite") as database:
             assert [row[1] for row in database.execute(f"PRAGMA table_info({table})")] == [name for name, _, _ in wanted]
+
+
+def read_back(folder, program):
+    """What a program prints in the environment with the readers, as JSON."""
+    assert READER.exists(), "tools/setup test makes build/tablesvenv"
+    done = subprocess.run([READER, "-c", program], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+READ = """
+import json, sys
+import duckdb, pyarrow.ipc, pyarrow.parquet
+def read(name):
+    arrow, parquet = pyarrow.ipc.open_file(name + ".arrow").read_all(), pyarrow.parquet.read_table(name + ".parquet")
+    arrow.validate(full=True), parquet.validate(full=True)
+    assert arrow.schema.equals(parquet.schema), (arrow.schema, parquet.schema)
+    return [arrow.column_names, [str(kind) for kind in arrow.schema.types], [list(row.values()) for row in arrow.to_pylist()],
+            [list(row.values()) for row in parquet.to_pylist()], duckdb.sql(f"FROM '{name}.parquet'").fetchall()]
+"""
+
+
+def test_arrow_and_parquet_have_the_rows_of_the_database(vramscope, job, folder):
+    shutil.copy(job / "rank0.pickle", bytes(job) + b"/it's rank7 \xff\xed\xa0\x80;.pickle")
+    make.write(job / "end.pickle", make.end_only())
+    for ending in ("sqlite", "arrow", "parquet"):
+        done = vramscope("merge", "job", "-o", f"job.{ending}")
+        assert done.code == NOT_READ and done.out == ""
+    assert sorted(path.name for path in folder.glob("job.*")) == sorted(
+        ["job.sqlite", *(f"job.{table}.{ending}" for table in TABLES for ending in ("arrow", "parquet"))])
+    assert "Wrote job.ranks.parquet with 8 ranks" in done.err and "Wrote job.steps.parquet: opens in DuckDB" in done.err
+    listed = re.findall(r'^VS_(\w+)\((\w+), (\w+), "', (ROOT / "src/diff/job_tables.def").read_text(), re.M)
+    types = {"I64": "int64", "F64": "double", "BOOL": "bool", "TEXT": "string"}
+    for table in TABLES:
+        names, kinds, *readers = read_back(folder, READ + f"print(json.dumps(read('job.{table}')))")
+        assert [(name, kind) for name, kind in zip(names, kinds, strict=True)] == [(name, types[kind]) for of, name, kind in listed if of == table.upper()]
+        expected = [list(row.values()) for row in rows(folder / "job.sqlite", table)]
+        assert len(expected) > 5 and all(found == expected for found in readers)
+
+
+def test_every_type_in_several_batches(folder):
+    """A sample that the unit test writes: numbers, truth values, texts, what is unknown, a column of nothing else."""
+    if not SAMPLE.exists():
+        pytest.skip("a build without the ring unit")
+    subprocess.run([SAMPLE, folder], check=True)
+    (folder / "arrow.arrow").rename(folder / "sample.arrow")
+    (folder / "parquet.parquet").rename(folder / "sample.parquet")
+    names, kinds, *readers = read_back(folder, READ + "print(json.dumps(read('sample')))")
+    assert (names, kinds) == (["n", "part", "is_odd", "name", "never"], ["int64", "double", "bool", "string", "string"])
+    wanted = [[i - 500] + [None] * 4 if i % 7 == 6 else [i - 500, i / 8, i % 2 == 1, f"größe'\n{i % 37}" if i % 37 else "", None] for i in range(1000)]
+    assert all(found == wanted for found in readers)
+    with sqlite3.connect(":memory:") as database:
+        database.executescript((folder / "sample.sql").read_text())
+        assert [list(row) for row in database.execute("SELECT * FROM sample")] == wanted
+
+
+def test_an_empty_table_has_its_columns(vramscope, job, folder):
+    make.write(folder / "rank0.pickle", make.end_only())
+    for ending in ("arrow", "parquet"):
+        assert vramscope("merge", "rank0.pickle", "-o", f"job.{ending}").code == 0
+    names, _, *readers = read_back(folder, READ + "print(json.dumps(read('job.steps')))")
+    assert names[:3] == ["rank", "file", "step"] and readers == [[], [], []]
+
+
+@pytest.mark.parametrize("ending", ("arrow", "parquet"))
+def test_no_table_without_the_others(vramscope, job, folder, ending):
+    (folder / f"job.steps.{ending}").write_text("mine")
+    done = vramscope("merge", "job", "-o", f"job.{ending}")
+    assert done.code == 3 and f"job.steps.{ending}: file exists; use --force to overwrite it" in done.err
+    assert sorted(path.name for path in folder.glob("job.*")) == [f"job.steps.{ending}"]
+    assert (folder / f"job.steps.{ending}").read_text() == "mine"
+    assert vramscope("merge", "job", "-o", f"job.{ending}", "--force").code == NOT_READ
+    before = sorted(path.name for path in folder.iterdir())
+    for number in range(20, 220):
+        shutil.copy(job / "rank4.pickle", job / f"rank{number}.pickle")
+    done = subprocess.run([make.BINARY, "merge", "job", "-o", f"full.{ending}"], cwd=folder, env=make.environment(), capture_output=True,
+                          text=True, preexec_fn=small_files)
+    assert done.returncode == 3 and done.stderr.count("\n") == 1 and "writing failed" in done.stderr, done.stderr
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_the_recipes_for_duckdb(vramscope, job, folder):
+    """docs/guide/merge.md, as it stands there; tests/fleet has the other engines and a thousand ranks."""
+    (folder / "yesterday").mkdir()
+    for number in range(5):
+        make.write(folder / "yesterday" / f"rank{number}.pickle", rank())
+    job.rename(folder / "today")
+    for day in ("today", "yesterday"):
+        vramscope("merge", day, "-o", f"{day}.parquet")
+    done = subprocess.run([READER, ROOT / "tests/fleet/ask.py", "DuckDB"], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.split("answers ")[1])
+    kept = [row["growth_bytes_per_step"] for row in rows_of_owner(vramscope, folder, "metrics.py:19 update")]
+    assert [row[0] for row in found["odd"]] == [3, 4, 5] and found["odd"][0][2] > 0 and found["odd"][2][1] == "byte 0x6e is not a pickle opcode"
+    assert found["grew"] == [["metrics.py:19 update", 1, kept[0]]]
+    assert [row[0] for row in found["changed"]] == ["metrics.py:19 update", "attention.py:9 softmax"]
+    assert [row[1] for row in found["changed"]] == [1, 1] and found["changed"][1][2] == 20 * MiB
+
+
+def rows_of_owner(vramscope, folder, owner):
+    vramscope("merge", "today", "-o", "today.sqlite")
+    return [row for row in rows(folder / "today.sqlite", "owners") if row["owner"] == owner]
