@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -26,12 +25,11 @@ def tables(tmp_path_factory):
     took = {}
     for day in ("today", "yesterday"):
         generate_ranks.write_job(folder / day, RANKS, is_today=day == "today")
-        began = time.monotonic()
         process = subprocess.Popen([BINARY, "merge", "-q", day, "-o", f"{day}.parquet"], cwd=folder, stderr=subprocess.PIPE)
         errors = process.stderr.read()
         _, status, usage = os.wait4(process.pid, 0)
         assert os.waitstatus_to_exitcode(status) == NOT_READ, errors
-        took[day] = time.monotonic() - began, usage.ru_maxrss
+        took[day] = usage.ru_utime + usage.ru_stime, usage.ru_maxrss
     return folder, took
 
 
@@ -48,8 +46,9 @@ def answers(tables):
 
 
 def test_time_and_memory(tables):
+    """Of the processor: other work on the machine changes how long it takes."""
     for seconds, kib in tables[1].values():
-        print(f"{RANKS} ranks: {seconds:.1f} s, {kib / 1000:.0f} MB")
+        print(f"{RANKS} ranks: {seconds:.1f} s of the processor, {kib / 1000:.0f} MB")
         assert seconds <= MOST_SECONDS and kib <= MOST_KIB
 
 
