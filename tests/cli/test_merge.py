@@ -226,7 +226,8 @@ def test_arrow_and_parquet_have_the_rows_of_the_database(vramscope, job, folder)
     types = {"I64": "int64", "F64": "double", "BOOL": "bool", "TEXT": "string"}
     for table in TABLES:
         names, kinds, *readers = read_back(folder, READ + f"print(json.dumps(read('job.{table}')))")
-        assert [(name, kind) for name, kind in zip(names, kinds, strict=True)] == [(name, types[kind]) for of, name, kind in listed if of == table.upper()]
+        wanted = [(name, types[kind]) for of, name, kind in listed if of == table.upper()]
+        assert list(zip(names, kinds, strict=True)) == wanted
         expected = [list(row.values()) for row in rows(folder / "job.sqlite", table)]
         assert len(expected) > 5 and all(found == expected for found in readers)
 
@@ -240,7 +241,9 @@ def test_every_type_in_several_batches(folder):
     (folder / "parquet.parquet").rename(folder / "sample.parquet")
     names, kinds, *readers = read_back(folder, READ + "print(json.dumps(read('sample')))")
     assert (names, kinds) == (["n", "part", "is_odd", "name", "never"], ["int64", "double", "bool", "string", "string"])
-    wanted = [[i - 500] + [None] * 4 if i % 7 == 6 else [i - 500, i / 8, i % 2 == 1, f"größe'\n{i % 37}" if i % 37 else "", None] for i in range(1000)]
+    wanted = [[i - 500, i / 8, i % 2 == 1, f"größe'\n{i % 37}" if i % 37 else "", None] for i in range(1000)]
+    for row in wanted[6::7]:
+        row[1:] = [None] * 4
     assert all(found == wanted for found in readers)
     with sqlite3.connect(":memory:") as database:
         database.executescript((folder / "sample.sql").read_text())

@@ -18,7 +18,8 @@ def main():
     names = {}
     exec(compile(recipes.program(engine), f"{recipes.GUIDE}: {engine}", "exec"), names)  # noqa: S102
     if engine == "Dask":
-        tables = dict(zip(recipes.QUESTIONS, (names[name]().itertuples(index=False) for name in ("odd_ranks", "growing_owners", "changes")), strict=True))
+        frames = [names[name]() for name in ("odd_ranks", "growing_owners", "changes")]
+        tables = {question: frame.itertuples(index=False) for question, frame in zip(recipes.QUESTIONS, frames, strict=True)}
     else:
         tables = {question: names["ask"](query) for question, query in recipes.queries().items()}
     print("answers " + json.dumps({question: [[plain(value) for value in row] for row in rows] for question, rows in tables.items()}))

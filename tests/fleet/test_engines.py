@@ -1,4 +1,5 @@
-"""A thousand ranks in one table: time, memory, and the same answers by DuckDB, Dask and Spark, by the recipes of docs/guide/merge.md as they stand there."""
+"""A thousand ranks in one table: time, memory, and the same answers by DuckDB, Dask and Spark, by the recipes of docs/guide/merge.md as they
+stand there."""
 
 import json
 import os
@@ -38,8 +39,8 @@ def answers(tables):
     folder, _ = tables
     found = {}
     for engine in ("DuckDB", "Dask", "Spark"):
-        done = subprocess.run([sys.executable, Path(__file__).with_name("ask.py"), engine], cwd=folder, capture_output=True, text=True,
-                              env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}, timeout=900)
+        done = subprocess.run([sys.executable, Path(__file__).with_name("ask.py"), engine], cwd=folder, capture_output=True,
+                              text=True, env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}, timeout=900)
         assert done.returncode == 0, done.stderr
         found[engine] = json.loads(done.stdout.split("answers ")[1])
     return found
