@@ -63,10 +63,12 @@ def test_the_rows_are_those_of_the_reports(vramscope, job, folder):
         assert row["peak_allocated_bytes"] == report["peak"]["allocated_bytes"]
         assert row["peak_requested_bytes"] == report["peak"]["requested_bytes"]
         assert row["peak_reserved_bytes"] == report["peak_reserved"]["reserved_bytes"]
-        assert (row["end_allocated_bytes"], row["end_reserved_bytes"]) == (report["end"]["allocated_bytes"], report["end"]["reserved_bytes"])
+        assert row["end_allocated_bytes"] == report["end"]["allocated_bytes"]
+        assert row["end_reserved_bytes"] == report["end"]["reserved_bytes"]
         assert row["steps"] == report["steps"]["count"] > 5 and row["events"] == report["trace"]["events"]
         assert row["growth_bytes_per_step"] == (report["growth"][0]["bytes_per_step"] if report["growth"] else 0)
-        assert row["complete"] == report["trust"]["complete"] and row["allocated_is_exact"] == report["peak"]["allocated_is_exact"]
+        assert row["complete"] == report["trust"]["complete"]
+        assert row["allocated_is_exact"] == report["peak"]["allocated_is_exact"]
         assert row["requests_hash"] == inventory["requests_hash"]
         mine = [owner for owner in owners if owner["rank"] == row["rank"]]
         assert [(o["owner"], o["owner_path"], o["peak_bytes"], o["peak_blocks"]) for o in mine] == [
@@ -96,7 +98,7 @@ def test_what_is_unknown_is_null(vramscope, job, folder):
     make.write(folder / "job" / "end.pickle", make.end_only())
     vramscope("merge", "job/end.pickle", "-o", "job.sqlite")
     (row,) = rows(folder / "job.sqlite", "ranks")
-    assert row["rank"] is None and row["steps"] is row["growth_bytes_per_step"] is row["requests_hash"] is row["first_time_us"] is None
+    assert all(row[key] is None for key in ("rank", "steps", "growth_bytes_per_step", "requests_hash", "first_time_us"))
     assert row["end_allocated_bytes"] > 0
     owners = rows(folder / "job.sqlite", "owners")
     assert owners and all(owner["growth_bytes_per_step"] is None for owner in owners)
@@ -160,8 +162,8 @@ def test_a_full_disk_is_one_clear_error(vramscope, job, folder):
     for number in range(20, 60):
         shutil.copy(job / "rank4.pickle", job / f"rank{number}.pickle")
     before = sorted(path.name for path in folder.iterdir())
-    done = subprocess.run([make.BINARY, "merge", "job", "-o", "job.sqlite"], cwd=folder, env=make.environment(), capture_output=True,
-                          text=True, preexec_fn=small_files)
+    done = subprocess.run([make.BINARY, "merge", "job", "-o", "job.sqlite"], cwd=folder, env=make.environment(),
+                          capture_output=True, text=True, preexec_fn=small_files)
     assert done.returncode == 3 and done.stderr.count("\n") == 1 and "job.sqlite: " in done.stderr, done.stderr
     assert sorted(path.name for path in folder.iterdir()) == before
 
@@ -269,8 +271,8 @@ def test_no_table_without_the_others(vramscope, job, folder, ending):
     before = sorted(path.name for path in folder.iterdir())
     for number in range(20, 220):
         shutil.copy(job / "rank4.pickle", job / f"rank{number}.pickle")
-    done = subprocess.run([make.BINARY, "merge", "job", "-o", f"full.{ending}"], cwd=folder, env=make.environment(), capture_output=True,
-                          text=True, preexec_fn=small_files)
+    done = subprocess.run([make.BINARY, "merge", "job", "-o", f"full.{ending}"], cwd=folder, env=make.environment(),
+                          capture_output=True, text=True, preexec_fn=small_files)
     assert done.returncode == 3 and done.stderr.count("\n") == 1 and "writing failed" in done.stderr, done.stderr
     assert sorted(path.name for path in folder.iterdir()) == before
 
@@ -287,7 +289,8 @@ def test_the_recipes_for_duckdb(vramscope, job, folder):
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.split("answers ")[1])
     kept = [row["growth_bytes_per_step"] for row in rows_of_owner(vramscope, folder, "metrics.py:19 update")]
-    assert [row[0] for row in found["odd"]] == [3, 4, 5] and found["odd"][0][2] > 0 and found["odd"][2][1] == "byte 0x6e is not a pickle opcode"
+    assert [row[0] for row in found["odd"]] == [3, 4, 5] and found["odd"][0][2] > 0
+    assert found["odd"][2][1] == "byte 0x6e is not a pickle opcode"
     assert found["grew"] == [["metrics.py:19 update", 1, kept[0]]]
     assert [row[0] for row in found["changed"]] == ["metrics.py:19 update", "attention.py:9 softmax"]
     assert [row[1] for row in found["changed"]] == [1, 1] and found["changed"][1][2] == 20 * MiB

@@ -22,7 +22,8 @@ def main():
         tables = {question: frame.itertuples(index=False) for question, frame in zip(recipes.QUESTIONS, frames, strict=True)}
     else:
         tables = {question: names["ask"](query) for question, query in recipes.queries().items()}
-    print("answers " + json.dumps({question: [[plain(value) for value in row] for row in rows] for question, rows in tables.items()}))
+    answers = {question: [[plain(value) for value in row] for row in rows] for question, rows in tables.items()}
+    print("answers " + json.dumps(answers))
 
 
 if __name__ == "__main__":

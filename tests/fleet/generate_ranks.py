@@ -4,8 +4,8 @@
     tests/fleet/generate_ranks.py --ranks 1000 today/
     tests/fleet/generate_ranks.py --ranks 1000 --yesterday yesterday/
 
-All ranks make the same requests, each at its own addresses and times. Rank 417 has 512 MiB more from its start on. The last rank is cut off in
-the middle. Today every rank keeps 64 MiB at metrics.py:19; yesterday none did.
+All ranks make the same requests, each at its own addresses and times. Rank 417 has 512 MiB more from its start on. The last rank is
+cut off in the middle. Today every rank keeps 64 MiB at metrics.py:19; yesterday none did.
 """
 
 import argparse
@@ -39,9 +39,9 @@ def add_block(data, address, size, frames):
     common = {"addr": address, "size": size, "stream": 0, "frames": frames, "time_us": time}
     trace[:0] = [{"action": "segment_alloc", **common}, {"action": "alloc", **common}]
     block = {"address": address, "size": size, "requested_size": size, "state": "active_allocated", "frames": frames}
-    data["segments"].append({**{key: data["segments"][0][key] for key in data["segments"][0]}, "address": address, "total_size": size,
-                             "allocated_size": size, "active_size": size, "requested_size": size, "segment_type": "large",
-                             "is_expandable": False, "frames": frames, "blocks": [block]})
+    sizes = dict.fromkeys(("total_size", "allocated_size", "active_size", "requested_size"), size)
+    data["segments"].append({**data["segments"][0], **sizes, "address": address, "segment_type": "large", "is_expandable": False,
+                             "frames": frames, "blocks": [block]})
 
 
 def shift(data, bytes_, us):

@@ -1,5 +1,7 @@
-"""A thousand ranks in one table: time, memory, and the same answers by DuckDB, Dask and Spark, by the recipes of docs/guide/merge.md as they
-stand there."""
+"""A thousand ranks in one table: time, memory, and the same answers by DuckDB, Dask and Spark.
+
+The recipes of docs/guide/merge.md run as they stand there.
+"""
 
 import json
 import os
