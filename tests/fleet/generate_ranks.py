@@ -4,8 +4,8 @@
     tests/fleet/generate_ranks.py --ranks 1000 today/
     tests/fleet/generate_ranks.py --ranks 1000 --yesterday yesterday/
 
-All ranks make the same requests, each at its own addresses and times. Rank 417 has 512 MiB more from its start on. The last rank is
-cut off in the middle. Today every rank keeps 64 MiB at metrics.py:19; yesterday none did.
+All ranks make the same requests, each at its own addresses and times. Rank 417 has 512 MiB more from its start on. The last
+rank is cut off in the middle. Today every rank keeps 64 MiB at metrics.py:19; yesterday none did.
 """
 
 import argparse
