@@ -5,6 +5,7 @@
 #   make test-programs   some dozens of real programs in the dry run (docs/guide/programs.md): an hour, and 6 GB of packages
 #   make test-torch-versions   the simulated GPU with PyTorch 2.4 to 2.11: ten minutes, and 8 GB of packages
 #   make test-truth   public recordings of real GPUs, and their programs in the dry run (docs/truth.md): minutes, and 3 GB of packages
+#   make test-fleet   the tables of a thousand ranks, asked by DuckDB, Dask and Spark: five minutes, 600 MB of packages and Java (tests/fleet)
 #   make release   the packages for any Linux, into dist/ (tools/release): ten minutes
 #   make test-release   all packages made twice, compared with a build by gcc, and tried in empty roots of Debian 11, 12 and 13
 #   make site      the documentation as a static site, build/site/site/index.html (tools/site)
@@ -18,7 +19,7 @@
 
 PREFIX ?= /usr/local
 
-.PHONY: help demo test test-programs test-torch-versions test-truth release test-release site bench fuzz mutants install format tidy clean
+.PHONY: help demo test test-programs test-torch-versions test-truth test-fleet release test-release site bench fuzz mutants install format tidy clean
 help:
 	@sed -n 's/^#   //p' Makefile
 
@@ -45,6 +46,11 @@ test-truth:
 	@tools/setup truth
 	@tools/build release -DVS_RINGS= vramscope simcuda
 	@tools/truth
+
+test-fleet:
+	@tools/setup fleet
+	@tools/build release -DVS_RINGS= vramscope
+	@build/fleetvenv/bin/python -m pytest -q -s -p no:cacheprovider tests/fleet
 
 release:
 	@tools/release

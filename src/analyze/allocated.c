@@ -36,12 +36,14 @@ typedef struct measure {
   VS_VEC(segment) segments; /* by rising address */
   VS_VEC(remnant) remnants; /* two for each pool as rows say it: of small blocks, of large ones */
   vs_rankset live, mapped;
-  uint32_t next_mapping; /* the first row of mappings that did not begin yet */
-  int64_t value;         /* relative to the start */
-  int64_t doubt;         /* of all places: the true value is up to this much higher */
-  int64_t most;          /* highest value + doubt */
-  vs_moment first, last; /* the range whose peak is `peak_between`, relative to the start */
-  int64_t peak_between;
+  uint32_t next_mapping;         /* the first row of mappings that did not begin yet */
+  int64_t value;                 /* relative to the start */
+  int64_t doubt;                 /* of all places: the true value is up to this much higher */
+  int64_t most;                  /* highest value + doubt */
+  const vs_moment_range *ranges; /* of which peaks[i] is the peak, relative to the start */
+  size_t range_count;
+  size_t range; /* the first one that is not over */
+  int64_t *peaks;
 } measure;
 
 /* ---- segments ------------------------------------------------------------------------------------------ */
@@ -267,6 +269,13 @@ static void on_free(measure *m, uint32_t event, vs_event_kind kind) {
     vs_rankset_remove(&m->live, rank);
 }
 
+/* Moments come in their order, and so do the ranges. */
+static void raise_peak_between(measure *m, vs_moment moment) {
+  while (m->range < m->range_count && m->ranges[m->range].last < moment) m->range++;
+  if (m->range == m->range_count || m->ranges[m->range].first > moment) return;
+  if (m->value > m->peaks[m->range]) m->peaks[m->range] = m->value;
+}
+
 static void scan(measure *m) {
   const vs_slice *slice = m->lifetimes->slice;
   const vs_events *events = &slice->snapshot->events;
@@ -279,8 +288,7 @@ static void scan(measure *m) {
       unmap_segments(m, event, vs_events_address(events, row),
                      vs_sat_add_u64(vs_events_address(events, row), vs_events_size(events, row)));
     map_segments(m, event);
-    if ((vs_moment)event >= m->first && (vs_moment)event <= m->last && m->value > m->peak_between)
-      m->peak_between = m->value;
+    raise_peak_between(m, event);
   }
 }
 
@@ -349,26 +357,30 @@ static void finish(measure *m) {
   if (vs_format_is_account(m->snapshot->format)) out->is_exact = true; /* the sizes are those of the file */
 }
 
-static vs_status measure_range(const vs_host *host, const vs_lifetimes *lifetimes,
-                               const vs_mappings *mappings, vs_moment first, vs_moment last,
-                               int64_t *peak_between, vs_allocated *out) {
+static vs_status measure_ranges(const vs_host *host, const vs_lifetimes *lifetimes,
+                                const vs_mappings *mappings, const vs_moment_range *ranges, size_t count,
+                                int64_t *peaks, vs_allocated *out) {
   *out = (vs_allocated){.peak_at = VS_AT_START, .is_exact = true};
   measure m = {.host = host,
                .lifetimes = lifetimes,
                .mappings = mappings,
                .snapshot = lifetimes->slice->snapshot,
                .out = out,
-               .first = first,
-               .last = last,
-               .peak_between = first == VS_AT_START ? 0 : INT64_MIN};
-  VS_ASSERT(mappings->slice == lifetimes->slice && first <= last);
+               .ranges = ranges,
+               .range_count = count,
+               .peaks = peaks};
+  VS_ASSERT(mappings->slice == lifetimes->slice);
+  for (size_t i = 0; i < count; i++) {
+    VS_ASSERT(ranges[i].first <= ranges[i].last && (i == 0 || ranges[i - 1].last < ranges[i].first));
+    peaks[i] = ranges[i].first == VS_AT_START ? 0 : INT64_MIN;
+  }
   const vs_status status = prepare(&m);
   if (status == VS_OK) {
     map_segments(&m, VS_NO_EVENT);
     put_older(&m);
     scan(&m);
     finish(&m);
-    *peak_between = vs_sat_add_i64(m.peak_between, out->baseline);
+    for (size_t i = 0; i < count; i++) peaks[i] = vs_sat_add_i64(peaks[i], out->baseline);
   }
   vs_address_ranks_deinit(host, &m.ranks);
   vs_vec_free(host, &m.places);
@@ -381,13 +393,12 @@ static vs_status measure_range(const vs_host *host, const vs_lifetimes *lifetime
 
 vs_status vs_allocated_measure(const vs_host *host, const vs_lifetimes *lifetimes,
                                const vs_mappings *mappings, vs_allocated *out) {
-  int64_t start;
-  return measure_range(host, lifetimes, mappings, VS_AT_START, VS_AT_START, &start, out);
+  return measure_ranges(host, lifetimes, mappings, NULL, 0, NULL, out);
 }
 
-vs_status vs_allocated_peak_between(const vs_host *host, const vs_lifetimes *lifetimes,
-                                    const vs_mappings *mappings, vs_moment first, vs_moment last,
-                                    int64_t *peak) {
+vs_status vs_allocated_peaks_between(const vs_host *host, const vs_lifetimes *lifetimes,
+                                     const vs_mappings *mappings, const vs_moment_range *ranges, size_t count,
+                                     int64_t *peaks) {
   vs_allocated all;
-  return measure_range(host, lifetimes, mappings, first, last, peak, &all);
+  return measure_ranges(host, lifetimes, mappings, ranges, count, peaks, &all);
 }

@@ -35,9 +35,14 @@ typedef struct vs_allocated {
 VS_MUST_CHECK vs_status vs_allocated_measure(const vs_host *host, const vs_lifetimes *lifetimes,
                                              const vs_mappings *mappings, vs_allocated *out);
 
-/* The highest value at the moments first .. last, VS_AT_START <= first <= last. As exact as vs_allocated is. The same scan. */
-VS_MUST_CHECK vs_status vs_allocated_peak_between(const vs_host *host, const vs_lifetimes *lifetimes,
-                                                  const vs_mappings *mappings, vs_moment first,
-                                                  vs_moment last, int64_t *peak);
+/* The moments first .. last, VS_AT_START <= first <= last. */
+typedef struct vs_moment_range {
+  vs_moment first, last;
+} vs_moment_range;
+
+/* peaks[i]: the highest value in range i of `count`, which rise and do not overlap. As exact as vs_allocated is. The same scan. */
+VS_MUST_CHECK vs_status vs_allocated_peaks_between(const vs_host *host, const vs_lifetimes *lifetimes,
+                                                   const vs_mappings *mappings, const vs_moment_range *ranges,
+                                                   size_t count, int64_t *peaks);
 
 #endif

@@ -127,18 +127,23 @@ void vs_curve_cursor_move(vs_curve_cursor *cursor, vs_moment moment) {
   while (cursor->moment < to) advance(cursor->slice, &e, (uint32_t)++cursor->moment, cursor->values);
 }
 
-vs_curve_peaks vs_curves_peaks_between(const vs_slice *slice, const vs_curves *curves, vs_moment first,
-                                       vs_moment last) {
-  vs_curve_cursor cursor = vs_curve_cursor_at_start(slice, curves);
+vs_curve_peaks vs_curve_cursor_peaks(vs_curve_cursor *cursor, vs_moment first, vs_moment last) {
   vs_curve_peaks out;
-  VS_ASSERT(first >= VS_AT_START && first <= last && last <= vs_slice_end(slice));
+  VS_ASSERT(first >= cursor->moment && first <= last && last <= vs_slice_end(cursor->slice));
   for (vs_moment moment = first; moment <= last; moment++) {
-    vs_curve_cursor_move(&cursor, moment);
+    vs_curve_cursor_move(cursor, moment);
     for (int kind = 0; kind < VS_CURVE_KINDS; kind++) {
-      if (moment != first && cursor.values[kind] <= out.peak[kind]) continue;
-      out.peak[kind] = cursor.values[kind];
+      if (moment != first && cursor->values[kind] <= out.peak[kind]) continue;
+      out.peak[kind] = cursor->values[kind];
       out.at[kind] = moment;
     }
   }
   return out;
+}
+
+vs_curve_peaks vs_curves_peaks_between(const vs_slice *slice, const vs_curves *curves, vs_moment first,
+                                       vs_moment last) {
+  vs_curve_cursor cursor = vs_curve_cursor_at_start(slice, curves);
+  VS_ASSERT(first >= VS_AT_START);
+  return vs_curve_cursor_peaks(&cursor, first, last);
 }

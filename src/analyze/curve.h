@@ -63,6 +63,9 @@ typedef struct vs_curve_peaks {
   vs_moment at[VS_CURVE_KINDS];
 } vs_curve_peaks;
 
+/* The same from the moment of the cursor on, which is at most `first`; moves it to `last`. */
+vs_curve_peaks vs_curve_cursor_peaks(vs_curve_cursor *cursor, vs_moment first, vs_moment last);
+
 /* VS_AT_START <= first <= last <= the end. Scans the trace up to `last`. */
 vs_curve_peaks vs_curves_peaks_between(const vs_slice *slice, const vs_curves *curves, vs_moment first,
                                        vs_moment last);

@@ -50,6 +50,7 @@ static inline void vs_text_str(vs_text *text, vs_str s) { vs_text_put(text, s.da
 static inline void vs_text_cstr(vs_text *text, const char *s) { vs_text_put(text, s, strlen(s)); }
 static inline void vs_text_byte(vs_text *text, uint8_t byte) { vs_text_put(text, &byte, 1); }
 void vs_text_code_point(vs_text *text, uint32_t point); /* as UTF-8; U+FFFD for an invalid one */
+void vs_text_clean(vs_text *text, vs_str s);            /* as UTF-8; U+FFFD for each invalid byte */
 void vs_text_u64(vs_text *text, uint64_t value);
 void vs_text_i64(vs_text *text, int64_t value);
 void vs_text_hex(vs_text *text, uint64_t value); /* 7f00a0, no prefix */

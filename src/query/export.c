@@ -1,29 +1,6 @@
 #include "query/export.h"
-#include "base/utf8.h"
 
 /* ---- text ------------------------------------------------------------------------------------------------------ */
-
-/* The length of the character at the beginning of `s`; 0 if there is none, or if it is half of a surrogate pair. */
-static size_t character(vs_str s) {
-  const size_t length = vs_utf8_length(s);
-  const bool is_surrogate = length == 3 && (uint8_t)s.data[0] == 0xed && (uint8_t)s.data[1] >= 0xa0;
-  return is_surrogate ? 0 : length;
-}
-
-void vs_put_clean(vs_text *text, vs_str s) {
-  while (s.size != 0) {
-    size_t plain = 0, length;
-    while (plain < s.size && (length = character((vs_str){s.data + plain, s.size - plain})) != 0)
-      plain += length;
-    vs_text_put(text, s.data, plain);
-    VS_ASSERT(plain <= s.size);
-    if (plain < s.size) {
-      vs_text_code_point(text, 0xfffd);
-      plain++;
-    }
-    s = (vs_str){s.data + plain, s.size - plain};
-  }
-}
 
 void vs_put_stack_place(const vs_call *call, vs_text *text, uint32_t stack) {
   const uint32_t frame = vs_frames_user(&call->engine->frames, stack);

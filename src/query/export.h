@@ -15,9 +15,6 @@ static inline bool vs_export_covers(const vs_call *call, const vs_device_cache *
   return !call->request->device.is_given || device == call->device;
 }
 
-/* For formats whose text must be UTF-8: replaces each invalid byte by U+FFFD. */
-void vs_put_clean(vs_text *text, vs_str s);
-
 /* Puts "train.py:42 forward" for the user's frame of a stack; nothing if it has none. */
 void vs_put_stack_place(const vs_call *call, vs_text *text, uint32_t stack);
 

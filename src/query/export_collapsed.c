@@ -11,7 +11,7 @@ static void put_frame(vs_call *call, uint32_t frame) {
     if (*byte == ';') *byte = ':';
     else if ((uint8_t)*byte < 0x20) *byte = ' ';
   }
-  vs_put_clean(call->text, vs_text_view(scratch));
+  vs_text_clean(call->text, vs_text_view(scratch));
   scratch->bytes.count = 0;
 }
 

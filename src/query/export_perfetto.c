@@ -193,7 +193,7 @@ static void put_ranges(perfetto *p, const vs_named_ranges *named) {
     VS_ASSERT(lane < lanes && lanes <= MOST_LANES);
     free_at[lane] = range->to_us;
     event_begin(p, TYPE_SLICE_BEGIN, TRACK_LANES + lane);
-    vs_put_clean(&p->inner, vs_snapshot_string(p->slice->snapshot, range->name));
+    vs_text_clean(&p->inner, vs_snapshot_string(p->slice->snapshot, range->name));
     vs_proto_message(&p->event, EVENT_NAME, &p->inner);
     event_end(p, nanoseconds_of(range->from_us));
     if (range->to_us == INT64_MAX) continue; /* never closed: it lasts to the end */

@@ -160,7 +160,7 @@ static vs_status put_locations(pprof *p) {
 static void put_strings(pprof *p) {
   for (size_t i = 0; i < TEXTS; i++) vs_proto_str(p->out, PROFILE_STRING_TABLE, vs_str_from(texts[i]));
   for (size_t i = 0; i < p->strings.count; i++) {
-    vs_put_clean(&p->message, vs_snapshot_string(p->s, p->strings.data[i]));
+    vs_text_clean(&p->message, vs_snapshot_string(p->s, p->strings.data[i]));
     vs_proto_message(p->out, PROFILE_STRING_TABLE, &p->message);
   }
 }

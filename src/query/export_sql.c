@@ -3,6 +3,7 @@
  *
  * SQLite's integers are signed, so an address of 2^63 or more is negative. */
 #include "base/double_text.h"
+#include "codec/sql_writer.h"
 #include "query/export.h"
 #include "query/rows.h"
 
@@ -59,20 +60,7 @@ static void put_known(sql *q, bool is_known, uint64_t value) {
 static void put_time(sql *q, int64_t time_us) { put_known(q, time_us != VS_NO_TIME, (uint64_t)time_us); }
 static void put_event(sql *q, uint32_t event) { put_known(q, event != VS_NO_EVENT, event); }
 
-static void put_str(sql *q, vs_str s) {
-  vs_text *out = next_value(q);
-  vs_text_byte(out, '\'');
-  while (s.size != 0) {
-    size_t plain = 0;
-    while (plain < s.size && s.data[plain] != '\'' && (uint8_t)s.data[plain] >= 0x20) plain++;
-    vs_put_clean(out, (vs_str){s.data, plain});
-    if (plain == s.size) break;
-    if (s.data[plain] == '\'') vs_text_cstr(out, "''");
-    else vs_text_format(out, "'||char(%u)||'", (unsigned)(uint8_t)s.data[plain]);
-    s = (vs_str){s.data + plain + 1, s.size - plain - 1};
-  }
-  vs_text_byte(out, '\'');
-}
+static void put_str(sql *q, vs_str s) { vs_sql_str(next_value(q), s); }
 
 static void put_string(sql *q, uint32_t string) {
   if (string == VS_STRING_NONE) put_null(q);

@@ -130,8 +130,8 @@ static vs_status write_within(const vs_call *call, const vs_report *r) {
   }
   VS_TRY(vs_find_steps(call->engine->host, device, call->request->at, &first, &last, call->error));
   VS_TRY(vs_cached_moments(call->engine->host, device, &moments));
-  VS_TRY(vs_allocated_peak_between(call->engine->host, r->lifetimes, &moments->mappings, first, last,
-                                   &allocated));
+  VS_TRY(vs_allocated_peaks_between(call->engine->host, r->lifetimes, &moments->mappings,
+                                    &(vs_moment_range){first, last}, 1, &allocated));
   const vs_curve_peaks peaks = vs_curves_peaks_between(device->slice, &r->curves, first, last);
   vs_reply_object_begin(json, "within");
   vs_jsonw_member_i64(json, "first_event", first);

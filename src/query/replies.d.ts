@@ -360,6 +360,21 @@ declare namespace Replies {
     stacks: InventoryStack[];
   }
 
+  interface StepsReply extends DeviceReply {
+    source: string | null;
+    allocated_is_exact: boolean;
+    steps: {
+      step: int;
+      first_event: int;
+      last_event: int;
+      first_time_us: int | null;
+      last_time_us: int | null;
+      peak_allocated_bytes: int;
+      peak_requested_bytes: int;
+      peak_reserved_bytes: int | null;
+    }[];
+  }
+
   interface LiveReply extends DeviceReply {
     at: Moment;
     since: Moment | null;

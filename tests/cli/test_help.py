@@ -19,7 +19,7 @@ NO_PROCESS = "2147483647"  # the number of none
 NOT_FOUND = 2
 NO_ANSWER = 6  # of a dry run, because the program of these tests does not use the GPU
 TABLES = ("vary", "compare")  # which say what became of each run
-COMMANDS = ("report", "stats", "tree", "blocks", "events", "oom", "whatif", "diff", "view", "export", "query", "compact", "dryrun", "fit", "run", "attach", "detach", "where", "check",
+COMMANDS = ("report", "stats", "tree", "blocks", "events", "oom", "whatif", "diff", "view", "export", "merge", "query", "compact", "dryrun", "fit", "run", "attach", "detach", "where", "check",
             "demo", "smi", "top", "exporter", "pick", "settings", "doctor", "help")
 
 FAKE = os.environ.get("VRAMSCOPE_FAKE", "")
@@ -120,7 +120,8 @@ def test_every_listed_option_is_accepted(build, vramscope, call, folder, recordi
         if name == "with":
             (folder / "fit.json").write_text(CHANGES)
             values = ["fit.json"]
-        partner = ["--no-oom", "--baseline", "out.txt"] if name == "update-baseline" else ["--no-oom"] if command == "check" and name != "no-oom" else ["--world", "8"] if name in ("rank", "ranks-that-differ") else ["--count", "1"] if name in ("loop", "loop-ms", "ndjson") else ["--textfile", "out.prom"] if name == "every" else ["--tls-key", "given.txt"] if name == "tls-cert" else ["--tls-cert", "given.txt"] if name == "tls-key" else short if command == "demo" and name != "steps" else []
+        merged = ["--format", "sqlite"] * (name != "format") + ["-o", "out.txt"] * (name != "output")
+        partner = merged if command == "merge" else ["--no-oom", "--baseline", "out.txt"] if name == "update-baseline" else ["--no-oom"] if command == "check" and name != "no-oom" else ["--world", "8"] if name in ("rank", "ranks-that-differ") else ["--count", "1"] if name in ("loop", "loop-ms", "ndjson") else ["--textfile", "out.prom"] if name == "every" else ["--tls-key", "given.txt"] if name == "tls-cert" else ["--tls-cert", "given.txt"] if name == "tls-key" else short if command == "demo" and name != "steps" else []
         for option in [f"--{name}"] + ([f"-{letter}"] if letter else []) if (command, name) != ("exporter", "once") else []:
             (folder / "out.txt").unlink(missing_ok=True)
             done = call(command, *partner, option, *values, *operands)

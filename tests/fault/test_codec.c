@@ -1,10 +1,13 @@
 /* The readers and writers of codec, with each of their requests for memory failing once. */
 #include "base/interned_strings.h"
+#include "codec/arrow_writer.h"
 #include "codec/csv_writer.h"
 #include "codec/json_doc.h"
 #include "codec/json_writer.h"
+#include "codec/parquet_writer.h"
 #include "codec/pickle_writer.h"
 #include "codec/proto_writer.h"
+#include "codec/sql_writer.h"
 #include "codec/toml.h"
 #include "support/test.h"
 
@@ -160,6 +163,71 @@ static vs_status write_proto(const vs_host *host, void *ctx) {
   return finish(&text);
 }
 
+/* ---- tables: rows in batches, and each format */
+
+static void put_records(vs_records *records) {
+  for (int64_t i = 0; i < ROWS; i++) {
+    vs_records_i64(records, i);
+    if (i % 3 == 0) vs_records_null(records);
+    else vs_records_str(records, i % 2 == 0 ? VS_STR("even\xff") : VS_STR("odd"));
+    vs_records_row_end(records);
+  }
+}
+
+static const vs_field table_fields[] = {{"n", VS_FIELD_I64}, {"name", VS_FIELD_TEXT}};
+static const vs_record_type table_type = {"sample", table_fields, 2};
+
+static vs_status write_arrow(const vs_host *host, void *ctx) {
+  (void)ctx;
+  vs_text text;
+  vs_arrow arrow;
+  vs_records records;
+  vs_text_init(&text, host, NULL);
+  vs_records_init(&records, host, &table_type);
+  vs_arrow_begin(&arrow, &text, &table_type);
+  for (int batch = 0; batch < 2; batch++) {
+    put_records(&records);
+    vs_arrow_records(&arrow, &records);
+    vs_records_clear(&records);
+  }
+  vs_arrow_end(&arrow);
+  vs_arrow_deinit(&arrow);
+  vs_records_deinit(&records);
+  return finish(&text);
+}
+
+static vs_status write_parquet(const vs_host *host, void *ctx) {
+  (void)ctx;
+  vs_text text;
+  vs_parquet parquet;
+  vs_records records;
+  vs_text_init(&text, host, NULL);
+  vs_records_init(&records, host, &table_type);
+  vs_parquet_begin(&parquet, &text, &table_type);
+  for (int batch = 0; batch < 2; batch++) {
+    put_records(&records);
+    vs_parquet_records(&parquet, &records);
+    vs_records_clear(&records);
+  }
+  vs_parquet_end(&parquet);
+  vs_parquet_deinit(&parquet);
+  vs_records_deinit(&records);
+  return finish(&text);
+}
+
+static vs_status write_sql(const vs_host *host, void *ctx) {
+  (void)ctx;
+  vs_text text;
+  vs_records records;
+  vs_text_init(&text, host, NULL);
+  vs_records_init(&records, host, &table_type);
+  vs_sql_table(&text, &table_type);
+  put_records(&records);
+  vs_sql_records(&text, &records);
+  vs_records_deinit(&records);
+  return finish(&text);
+}
+
 static vs_status write_pickle(const vs_host *host, void *ctx) {
   (void)ctx;
   vs_text text;
@@ -205,6 +273,12 @@ static void proto_writer(void **state) {
   (void)state;
   assert_true(fault_prove(write_proto, NULL) > 4);
 }
+static void table_writers(void **state) {
+  (void)state;
+  assert_true(fault_prove(write_arrow, NULL) > 20);
+  assert_true(fault_prove(write_parquet, NULL) > 20);
+  assert_true(fault_prove(write_sql, NULL) > 10);
+}
 static void pickle_writer(void **state) {
   (void)state;
   assert_true(fault_prove(write_pickle, NULL) > 4);
@@ -244,6 +318,7 @@ int main(void) {
       cmocka_unit_test(csv_writer),
       cmocka_unit_test(proto_writer),
       cmocka_unit_test(pickle_writer),
+      cmocka_unit_test(table_writers),
       cmocka_unit_test(toml),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

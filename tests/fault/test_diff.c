@@ -1,6 +1,7 @@
 /* Differences and tables of ranks, with each of their requests for memory failing once: the reply is whole or there is none. */
 #include "diff/job_diff.h"
 #include "diff/job_oom.h"
+#include "diff/job_tables.h"
 #include "diff/rank_names.h"
 #include "unit/diff/sample.h"
 
@@ -150,6 +151,48 @@ static void prove(vs_status (*operation)(const vs_host *host, void *ctx), vs_dif
   for (size_t i = 0; i < 2; i++) vs_text_deinit(&t.texts[i]);
 }
 
+/* ---- the rows of merge */
+
+static const char merged_report[] = "{\"devices\": [{\"device\": 0, \"steps\": {\"count\": 2}, \"peak\": "
+                                    "{\"owners\": [{\"label\": \"a.py:1 f\", \"long_label\": "
+                                    "\"/a.py:1 f\", \"bytes\": 7, \"count\": 1}]}, \"growth\": [{\"label\": "
+                                    "\"b.py:2 g\", \"long_label\": \"/b.py:2 g\", "
+                                    "\"bytes_per_step\": 3}]}]}";
+static const char merged_inventory[] =
+    "{\"device\": 0, \"peak_allocated_bytes\": 512, \"requests_hash\": \"00ff\"}";
+static const char merged_steps[] = "{\"steps\": [{\"step\": 1, \"first_time_us\": null}, {\"step\": 2}]}";
+
+static vs_status merge_rows(const vs_host *host, void *ctx) {
+  const vs_json_doc *documents = ctx;
+  const vs_job_replies replies = {.inventory = vs_json_root(&documents[0]),
+                                  .report = vs_json_root(&documents[1]),
+                                  .steps = vs_json_root(&documents[2])};
+  vs_job_tables tables;
+  vs_job_tables_init(&tables, host);
+  vs_status status = VS_OK;
+  for (size_t i = 0; i < 20 && status == VS_OK; i++)
+    status = vs_job_tables_add(&tables, VS_STR("rank3"), &replies);
+  if (status == VS_OK) status = vs_job_tables_add_failed(&tables, VS_STR("lost"), VS_STR("no such file"));
+  if (status == VS_OK) {
+    assert_int_equal(tables.of[VS_JOB_RANKS].count, 21);
+    assert_int_equal(tables.of[VS_JOB_OWNERS].count, 40);
+    assert_int_equal(tables.of[VS_JOB_STEPS].count, 40);
+  }
+  vs_job_tables_deinit(&tables);
+  return status;
+}
+
+static void rows_of_merge(void **state) {
+  (void)state;
+  const char *const texts[] = {merged_inventory, merged_report, merged_steps};
+  vs_json_doc documents[3];
+  vs_error error;
+  for (size_t i = 0; i < 3; i++)
+    expect_ok(vs_json_doc_init(&documents[i], vs_host_default(), vs_str_from(texts[i]), &error));
+  assert_true(fault_prove(merge_rows, documents) > 20);
+  for (size_t i = 0; i < 3; i++) vs_json_doc_deinit(&documents[i]);
+}
+
 static void differences(void **state) {
   (void)state;
   for (unsigned by = 0; by < VS_DIFF_BY_COUNT; by++) prove(compare, (vs_diff_options){.by = (vs_diff_by)by});
@@ -178,7 +221,8 @@ static void pairs_of_ranks(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(differences), cmocka_unit_test(tables_of_ranks), cmocka_unit_test(ranks_out_of_memory),
-      cmocka_unit_test(ranks_before_and_after), cmocka_unit_test(pairs_of_ranks)};
+      cmocka_unit_test(differences),         cmocka_unit_test(tables_of_ranks),
+      cmocka_unit_test(ranks_out_of_memory), cmocka_unit_test(ranks_before_and_after),
+      cmocka_unit_test(pairs_of_ranks),      cmocka_unit_test(rows_of_merge)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

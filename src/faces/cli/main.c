@@ -75,8 +75,8 @@ static vs_str output_name(const vs_cli *cli) {
 
 static vs_exit open_output(vs_cli *cli) {
   const char *name = cli->line->values[VS_OPTION_OUTPUT];
-  const bool is_own =
-      cli->line->command == VS_COMMAND_compact; /* it writes its file itself, and prints a report */
+  /* They write their files themselves. */
+  const bool is_own = cli->line->command == VS_COMMAND_compact || cli->line->command == VS_COMMAND_merge;
   if (name == NULL || is_own || vs_str_equal(vs_str_from(name), VS_STR("-"))) {
     vs_outfile_stdout(&cli->out);
     return VS_EXIT_OK;

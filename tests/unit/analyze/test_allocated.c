@@ -5,22 +5,27 @@
 #define KiB UINT64_C(1024)
 #define MiB UINT64_C(0x100000)
 
+static void expect_true_peak(made *m, const vs_lifetimes *lifetimes, const vs_mappings *mappings,
+                             vs_moment first, vs_moment last, int64_t wanted) {
+  const vs_moment_range range = {first, last};
+  int64_t peak;
+  expect_ok(vs_allocated_peaks_between(m->host, lifetimes, mappings, &range, 1, &peak));
+  assert_true(peak == wanted);
+}
+
 /* The peaks before and from the moment of the peak on, and at that moment alone. */
 static void expect_ranges(made *m, const vs_lifetimes *lifetimes, const vs_mappings *mappings,
                           const vs_allocated *all) {
   const vs_moment end = vs_slice_end(lifetimes->slice);
-  int64_t peak;
-  expect_ok(vs_allocated_peak_between(m->host, lifetimes, mappings, VS_AT_START, end, &peak));
-  assert_true(peak == all->peak);
-  expect_ok(vs_allocated_peak_between(m->host, lifetimes, mappings, all->peak_at, all->peak_at, &peak));
-  assert_true(peak == all->peak);
-  expect_ok(vs_allocated_peak_between(m->host, lifetimes, mappings, VS_AT_START, VS_AT_START, &peak));
-  assert_true(peak == all->baseline);
-  expect_ok(vs_allocated_peak_between(m->host, lifetimes, mappings, end, end, &peak));
-  assert_true(peak == all->end);
+  expect_true_peak(m, lifetimes, mappings, VS_AT_START, end, all->peak);
+  expect_true_peak(m, lifetimes, mappings, all->peak_at, all->peak_at, all->peak);
+  expect_true_peak(m, lifetimes, mappings, VS_AT_START, VS_AT_START, all->baseline);
+  expect_true_peak(m, lifetimes, mappings, end, end, all->end);
   if (all->peak_at == VS_AT_START) return;
-  expect_ok(vs_allocated_peak_between(m->host, lifetimes, mappings, VS_AT_START, all->peak_at - 1, &peak));
-  assert_true(peak < all->peak && peak >= all->baseline);
+  const vs_moment_range two[] = {{VS_AT_START, all->peak_at - 1}, {all->peak_at, end}};
+  int64_t peaks[2];
+  expect_ok(vs_allocated_peaks_between(m->host, lifetimes, mappings, two, 2, peaks));
+  assert_true(peaks[0] < all->peak && peaks[0] >= all->baseline && peaks[1] == all->peak);
 }
 
 static vs_allocated measure(made *m) {
