@@ -4,7 +4,7 @@
  *   vs_merge_files files;
  *   VS_TRY(vs_merge_files_begin(&files, host, format, path, may_replace));
  *   ...                                       vs_merge_files_put for each batch, which may be empty
- *   status = vs_merge_files_end(&files);      the files get their names, all of them or none
+ *   status = vs_merge_files_end(&files);      the files get their names; if one cannot get its own, those before it have theirs
  *   vs_merge_files_deinit(&files);            always; without an end nothing is left behind
  *
  * After a failure `error` has a sentence, and `name` the file that it is about. */
