@@ -20,7 +20,7 @@ static uint64_t pack(vs_pickle_machine *m, vs_value value, vs_status *status) {
   *status = vs_vec_reserve(m->host, &m->wide, 1);
   if (*status != VS_OK) return 0;
   m->wide.data[m->wide.count] = value;
-  return UINT64_C(0xff) << 56 | m->wide.count++;
+  return (uint64_t)VS_PICKLE_WIDE << 56 | m->wide.count++;
 }
 
 /* ---- containers ------------------------------------------------------------------------------------------------ */
@@ -87,14 +87,18 @@ static vs_status begin_container(vs_pickle_machine *m, size_t at, bool is_mappin
   return VS_OK;
 }
 
-/* Begins an empty container. A dict directly below it is complete, because a container cannot be its next key.
- * Closing it now keeps the stack short if a writer puts a million dicts above one mark, as PyTorch's C++ pickler
- * does. */
-vs_status vs_pickle__begin_empty(vs_pickle_machine *m, bool is_mapping) {
+/* A container begins. A dict directly below it is complete, because a container cannot be its next key. Closing it now keeps
+ * the stack short if a writer puts a million dicts above one mark, as PyTorch's C++ pickler does. */
+vs_status vs_pickle__close_dict_below(vs_pickle_machine *m) {
   const vs_pickle_open *below = vs_pickle__innermost(m);
-  if (below != NULL && below->is_mapping && vs_pickle__end_of(below) == m->stack.count &&
-      below->at >= vs_pickle__fence(m))
-    VS_TRY(vs_pickle__collapse(m, below->at));
+  if (below == NULL || !below->is_mapping || vs_pickle__end_of(below) != m->stack.count ||
+      below->at < vs_pickle__fence(m))
+    return VS_OK;
+  return vs_pickle__collapse(m, below->at);
+}
+
+vs_status vs_pickle__begin_empty(vs_pickle_machine *m, bool is_mapping) {
+  VS_TRY(vs_pickle__close_dict_below(m));
   return begin_container(m, m->stack.count, is_mapping);
 }
 
@@ -218,6 +222,17 @@ vs_status vs_pickle__memo_put(vs_pickle_machine *m, uint64_t index) {
   else m->overwritten = true;
   VS_ASSERT(packed != 0);
   m->memo.data[index] = packed;
+  return VS_OK;
+}
+
+/* Adds the entry that follows all others, which was reserved; `value` is closed. */
+vs_status vs_pickle__memo_add(vs_pickle_machine *m, vs_value value) {
+  vs_status status = VS_OK;
+  VS_ASSERT(m->memo.count < m->memo.capacity && value.kind != VS_PICKLE_KIND_OPEN);
+  const uint64_t packed = pack(m, value, &status);
+  VS_TRY(status);
+  m->memo.data[m->memo.count++] = packed;
+  m->memo_set++;
   return VS_OK;
 }
 

@@ -1,0 +1,151 @@
+/* Dicts that are read at once: the same calls of the fold, the same values and the same failures as opcode by opcode, whatever the bytes are.
+ * The samples have every form of key and value that is read at once, and forms beside them that are not. */
+#include "support/both_ways.h"
+#include "support/snapshots.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SAMPLES "tests/corpus/pickle_dicts/"
+static const char *const samples[] = {"events", "events-5", "events-binput", "events-wide-memo",
+                                      "events-long-binput"};
+enum { SAMPLES_COUNT = sizeof samples / sizeof *samples };
+
+/* Opcodes of dicts and those next to them, short lengths and the ends of the range: what a byte is replaced by. */
+static const uint8_t bytes_of_interest[] = {0x00, 0x01, 0x02, 0x07, 0x08, 0x09, 0x0f, 0x7f, 0x80, 0xff, '(',
+                                            ')',  '.',  '0',  '1',  '2',  'J',  'K',  'M',  'N',  'X',  ']',
+                                            'a',  'e',  'h',  'j',  'q',  'r',  's',  't',  'u',  '}',  0x85,
+                                            0x86, 0x88, 0x89, 0x8a, 0x8b, 0x8c, 0x8f, 0x94, 0x95};
+
+static vs_str sample(size_t i) {
+  char path[128];
+  snprintf(path, sizeof path, SAMPLES "%s", samples[i]);
+  return file_bytes(path);
+}
+
+/* Where the snapshot of a sample begins: strings that only fill the memo come before. */
+static size_t beginning(vs_str pickle) {
+  const char *key = memmem(pickle.data, pickle.size, "segments", 8);
+  return pickle.size < 2000 || key == NULL ? 0 : (size_t)(key - pickle.data);
+}
+
+static uint64_t expect_same(vs_str pickle, uint64_t failing, const char *name, const char *what, size_t at) {
+  uint64_t at_once = 0, calls = 0;
+  const char *difference = fold_both_ways(vs_host_default(), pickle, failing, &at_once, &calls);
+  if (difference != NULL) fail_msg("%s, %s %zu: different in: %s", name, what, at, difference);
+  return failing == UINT64_MAX ? at_once : calls;
+}
+
+static void dicts_are_read_at_once(void **state) {
+  (void)state;
+  for (size_t i = 0; i < SAMPLES_COUNT; i++) {
+    const vs_str pickle = sample(i);
+    const uint64_t at_once = expect_same(pickle, UINT64_MAX, samples[i], "whole", 0);
+    if (at_once < 7) fail_msg("%s: only %d dicts were read at once", samples[i], (int)at_once);
+    const char *difference = read_both_ways(vs_host_default(), pickle);
+    if (difference != NULL) fail_msg("%s: different in: %s", samples[i], difference);
+    free((void *)(uintptr_t)pickle.data);
+  }
+}
+
+static void every_byte_may_be_another(void **state) {
+  (void)state;
+  const size_t step = test_repetitions(1, 37);
+  for (size_t i = 0; i < SAMPLES_COUNT; i++) {
+    const vs_str pickle = sample(i);
+    uint8_t *bytes = (uint8_t *)(uintptr_t)pickle.data;
+    for (size_t at = beginning(pickle); at < pickle.size; at += step) {
+      const uint8_t was = bytes[at];
+      for (size_t k = 0; k < sizeof bytes_of_interest; k++) {
+        bytes[at] = bytes_of_interest[k];
+        (void)expect_same(pickle, UINT64_MAX, samples[i], "another byte", at);
+      }
+      bytes[at] = (uint8_t)(was ^ 1);
+      (void)expect_same(pickle, UINT64_MAX, samples[i], "another bit of byte", at);
+      bytes[at] = was;
+    }
+    free(bytes);
+  }
+}
+
+static void every_byte_may_be_the_last(void **state) {
+  (void)state;
+  const size_t step = test_repetitions(1, 37);
+  for (size_t i = 0; i < SAMPLES_COUNT; i++) {
+    const vs_str pickle = sample(i);
+    for (size_t size = beginning(pickle); size < pickle.size; size += step)
+      (void)expect_same((vs_str){pickle.data, size}, UINT64_MAX, samples[i], "cut at byte", size);
+    free((void *)(uintptr_t)pickle.data);
+  }
+}
+
+static void every_byte_may_be_missing_or_twice(void **state) {
+  (void)state;
+  const size_t step = test_repetitions(1, 37);
+  for (size_t i = 0; i < SAMPLES_COUNT; i++) {
+    const vs_str pickle = sample(i);
+    char *changed = malloc(pickle.size + 1);
+    assert_non_null(changed);
+    for (size_t at = beginning(pickle); at < pickle.size; at += step) {
+      memcpy(changed, pickle.data, at);
+      memcpy(changed + at, pickle.data + at + 1, pickle.size - at - 1);
+      (void)expect_same((vs_str){changed, pickle.size - 1}, UINT64_MAX, samples[i], "without byte", at);
+      memcpy(changed, pickle.data, at + 1);
+      memcpy(changed + at + 1, pickle.data + at, pickle.size - at);
+      (void)expect_same((vs_str){changed, pickle.size + 1}, UINT64_MAX, samples[i], "twice byte", at);
+    }
+    free(changed);
+    free((void *)(uintptr_t)pickle.data);
+  }
+}
+
+/* The consumer fails at each of its calls: the offset of the failure is the same. */
+static void every_call_may_fail(void **state) {
+  (void)state;
+  for (size_t i = 0; i < SAMPLES_COUNT; i++) {
+    const vs_str pickle = sample(i);
+    uint64_t failing = 0;
+    while (expect_same(pickle, failing, samples[i], "failing call", (size_t)failing) > failing) failing++;
+    assert_true(failing > 20);
+    free((void *)(uintptr_t)pickle.data);
+  }
+}
+
+/* ---- limits of what is read at once ------------------------------------------------------------------------------ */
+
+/* A pickle of a list of `dicts` dicts: {0: 1, ...} with `pairs` keys, which are strings of the memo. */
+static vs_str many_pairs(vs_text *text, int pairs, int dicts) {
+  vs_text_init(text, vs_host_default(), NULL);
+  vs_text_put(text, "\x80\x04(", 3);
+  for (int i = 0; i < pairs; i++) vs_text_put(text, (const char[]){'\x8c', 1, (char)('0' + i), '\x94'}, 4);
+  vs_text_put(text, "l]\x94(", 4);
+  for (int d = 0; d < dicts; d++) {
+    vs_text_put(text, "}\x94(", 3);
+    for (int i = 0; i < pairs; i++) vs_text_put(text, (const char[]){'h', (char)i, 'K', (char)(i + d)}, 4);
+    vs_text_put(text, "u", 1);
+  }
+  vs_text_put(text, "e\x86.", 3);
+  return vs_text_view(text);
+}
+
+/* The most pairs that are read at once, and more; and more dicts than one call reads. */
+static void the_number_of_pairs_is_bounded(void **state) {
+  (void)state;
+  for (int pairs = 1; pairs <= 40; pairs++) {
+    vs_text text;
+    const vs_str pickle = many_pairs(&text, pairs, 600);
+    const uint64_t at_once = expect_same(pickle, UINT64_MAX, "pairs", "number", (size_t)pairs);
+    if (pairs > 32) assert_int_equal(at_once, 0);
+    else assert_true(at_once > (VS_HOSTILE ? 0 : 590));
+    vs_text_deinit(&text);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(dicts_are_read_at_once),     cmocka_unit_test(every_byte_may_be_another),
+      cmocka_unit_test(every_byte_may_be_the_last), cmocka_unit_test(every_byte_may_be_missing_or_twice),
+      cmocka_unit_test(every_call_may_fail),        cmocka_unit_test(the_number_of_pairs_is_bounded),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
