@@ -40,7 +40,7 @@ typedef struct dict_reading {
   const uint8_t *end; /* of the window, less LONGEST_STEP */
   vs_value *values;   /* the skeleton's */
   uint32_t count;
-  uint32_t put_count;        /* memo entry memo.count + i will have values[put[i]], or the dict itself */
+  uint32_t put_count;        /* memo entry memo.count + i will have values[put[i]] */
   uint32_t late_count;       /* in the order of their opcodes */
   vs_pickle_found_body body; /* of the list, if there is one */
   uint8_t put[MOST_PUTS];
@@ -62,8 +62,7 @@ static inline uint64_t u64_at(const uint8_t *p) {
   return word;
 }
 
-/* An opcode that puts values[at] into the memo, if there is one. */
-static bool understand_put(const vs_pickle_machine *m, dict_reading *r, uint32_t at) {
+static bool understand_put_opcode(const vs_pickle_machine *m, dict_reading *r, uint32_t at) {
   uint64_t index;
   size_t size;
   const uint8_t *p = r->p;
@@ -80,12 +79,19 @@ static bool understand_put(const vs_pickle_machine *m, dict_reading *r, uint32_t
       index = u32_at(p + 1);
       size = 5;
       break;
-    default: return true;
+    default: return false;
   }
   if (index != m->memo.count + r->put_count || r->put_count >= MOST_PUTS) return false;
   r->put[r->put_count++] = (uint8_t)at;
   r->p += size;
   return true;
+}
+
+/* An opcode that puts values[at] into the memo, if there is one. */
+static inline bool understand_put(const vs_pickle_machine *m, dict_reading *r, uint32_t at) {
+  const uint8_t op = *r->p;
+  const bool is_put = op == VS_OP_MEMOIZE || op == VS_OP_BINPUT || op == VS_OP_LONG_BINPUT;
+  return !is_put || understand_put_opcode(m, r, at);
 }
 
 static bool add_late(dict_reading *r, uint32_t head, uint32_t size) {
@@ -115,7 +121,8 @@ static bool understand_list(const vs_pickle_machine *m, dict_reading *r) {
   if (r->body.index == VS_PICKLE_NO_BODY) return false;
   r->values[r->count++] = m->bodies.data[r->body.index].value;
   r->p += 1 + m->bodies.data[r->body.index].size;
-  return true;
+  return r->p < r->end &&
+         understand_put(m, r, r->count - 1); /* PyTorch's C++ pickler puts what is complete */
 }
 
 /* The value of a reference at `p`, if it is closed: returns the bytes of the reference, else 0. Values that do not pack are left to the
@@ -186,12 +193,12 @@ static bool understand_late(vs_pickle_machine *m, dict_reading *r) {
 
 /* Keys and values up to SETITEMS. Most keys, and many values, are those that the last dict had. */
 static bool understand_pairs(vs_pickle_machine *m, dict_reading *r) {
-  const uint8_t *p = r->p;
+  const uint8_t *p = r->p, *const end = r->end;
   vs_pickle_item *item = m->skeleton.items, *const last = item + 2 * VS_PICKLE_MOST_PAIRS;
   vs_value *value = r->values;
   do {
     size_t size;
-    if (item == last || p >= r->end) return false;
+    if (item == last || p >= end) return false;
     if (!same_item(item, p)) {
       if ((size = understand_reference(m, p, value)) == 0) return false;
       remember(item, p, size);
@@ -255,16 +262,15 @@ static vs_status fold_late(vs_pickle_machine *m, const dict_reading *r) {
 
 /* Folds a dict that was understood, and leaves its value on the stack. */
 static vs_status fold_dict(vs_pickle_machine *m, const dict_reading *r) {
-  vs_value value;
+  vs_value *value = &r->values[DICT_ITSELF];
   VS_TRY(vs_vec_reserve(m->host, &m->stack, 1));
   VS_TRY(vs_vec_reserve(m->host, &m->memo, r->put_count));
   if (r->late_count != 0) VS_TRY(fold_late(m, r));
   if (r->body.index != VS_PICKLE_NO_BODY) vs_pickle__body_use(m, &r->body);
   stand_at(m, r->p, r->p + 1);
-  VS_TRY(vs_pickle__fold_items(m, true, false, r->values, r->count, &value));
-  for (uint32_t i = 0; i < r->put_count; i++)
-    VS_TRY(vs_pickle__memo_add(m, r->put[i] == DICT_ITSELF ? value : r->values[r->put[i]]));
-  m->stack.data[m->stack.count++] = value;
+  VS_TRY(m->fold->mapping(m->fold->ctx, r->values, r->count / 2, value, m->error));
+  for (uint32_t i = 0; i < r->put_count; i++) VS_TRY(vs_pickle__memo_add(m, r->values[r->put[i]]));
+  m->stack.data[m->stack.count++] = *value;
   m->info->dicts_at_once++;
   m->in->pos--; /* the opcode behind it is still to be executed */
   return VS_OK;

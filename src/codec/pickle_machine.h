@@ -86,7 +86,7 @@ typedef struct vs_pickle_item {
 
 typedef struct vs_pickle_skeleton {
   vs_pickle_item items[2 * VS_PICKLE_MOST_PAIRS];
-  vs_value values[2 * VS_PICKLE_MOST_PAIRS];
+  vs_value values[2 * VS_PICKLE_MOST_PAIRS + 1]; /* the last one is that of the dict itself */
 } vs_pickle_skeleton;
 
 typedef struct vs_pickle_machine {
@@ -184,7 +184,7 @@ vs_status vs_pickle__seal(vs_pickle_machine *m, vs_pickle_open *c);
 vs_status vs_pickle__collapse(vs_pickle_machine *m, size_t from);
 vs_status vs_pickle__close_dict_below(vs_pickle_machine *m);
 vs_status vs_pickle__begin_empty(vs_pickle_machine *m, bool is_mapping);
-vs_status vs_pickle__memo_add(vs_pickle_machine *m, vs_value value);
+vs_status vs_pickle__pack_wide(vs_pickle_machine *m, vs_value value, uint64_t *packed);
 vs_status vs_pickle__extend_from_mark(vs_pickle_machine *m, bool is_mapping);
 vs_status vs_pickle__extend_by(vs_pickle_machine *m, size_t count, bool is_mapping);
 vs_status vs_pickle__container_from_mark(vs_pickle_machine *m, bool is_mapping);
@@ -198,6 +198,22 @@ vs_status vs_pickle__memo_get(vs_pickle_machine *m, uint64_t index);
 vs_status vs_pickle__memo_line(vs_pickle_machine *m, vs_status (*use)(vs_pickle_machine *, uint64_t));
 vs_status vs_pickle__memo_sized(vs_pickle_machine *m, size_t size,
                                 vs_status (*use)(vs_pickle_machine *, uint64_t));
+
+/* A value as an entry of the memo. */
+static inline vs_status vs_pickle__pack(vs_pickle_machine *m, vs_value value, uint64_t *packed) {
+  if (value.bits >> 56 != 0) return vs_pickle__pack_wide(m, value, packed);
+  *packed = (uint64_t)(value.kind + 1) << 56 | value.bits;
+  return VS_OK;
+}
+
+/* Adds the memo entry that follows all others, for which there is room; `value` is closed. */
+static inline vs_status vs_pickle__memo_add(vs_pickle_machine *m, vs_value value) {
+  VS_ASSERT(m->memo.count < m->memo.capacity && value.kind != VS_PICKLE_KIND_OPEN);
+  VS_TRY(vs_pickle__pack(m, value, &m->memo.data[m->memo.count]));
+  m->memo.count++;
+  m->memo_set++;
+  return VS_OK;
+}
 
 /* pickle_lists.c */
 vs_status vs_pickle__empty_list(vs_pickle_machine *m);

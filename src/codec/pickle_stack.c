@@ -15,12 +15,11 @@ vs_status vs_pickle__values_start(vs_pickle_machine *m, size_t count, size_t *st
   return VS_OK;
 }
 
-static uint64_t pack(vs_pickle_machine *m, vs_value value, vs_status *status) {
-  if (value.bits >> 56 == 0) return (uint64_t)(value.kind + 1) << 56 | value.bits;
-  *status = vs_vec_reserve(m->host, &m->wide, 1);
-  if (*status != VS_OK) return 0;
+vs_status vs_pickle__pack_wide(vs_pickle_machine *m, vs_value value, uint64_t *packed) {
+  VS_TRY(vs_vec_reserve(m->host, &m->wide, 1));
   m->wide.data[m->wide.count] = value;
-  return (uint64_t)VS_PICKLE_WIDE << 56 | m->wide.count++;
+  *packed = (uint64_t)VS_PICKLE_WIDE << 56 | m->wide.count++;
+  return VS_OK;
 }
 
 /* ---- containers ------------------------------------------------------------------------------------------------ */
@@ -41,9 +40,7 @@ vs_status vs_pickle__seal(vs_pickle_machine *m, vs_pickle_open *c) {
   if (c->memo != VS_PICKLE_NO_MEMO) {
     const vs_value entry = vs_pickle__unpack(m, m->memo.data[c->memo]);
     if (entry.kind == VS_PICKLE_KIND_OPEN && entry.bits == (uint64_t)(c - m->open.data)) {
-      vs_status status = VS_OK;
-      m->memo.data[c->memo] = pack(m, c->value, &status);
-      return status;
+      return vs_pickle__pack(m, c->value, &m->memo.data[c->memo]);
     }
   }
   return VS_OK;
@@ -215,24 +212,12 @@ vs_status vs_pickle__memo_put(vs_pickle_machine *m, uint64_t index) {
       value = c->value;
     }
   }
-  vs_status status = VS_OK;
-  const uint64_t packed = pack(m, value, &status);
-  VS_TRY(status);
+  uint64_t packed = 0;
+  VS_TRY(vs_pickle__pack(m, value, &packed));
   if (m->memo.data[index] == 0) m->memo_set++;
   else m->overwritten = true;
   VS_ASSERT(packed != 0);
   m->memo.data[index] = packed;
-  return VS_OK;
-}
-
-/* Adds the entry that follows all others, which was reserved; `value` is closed. */
-vs_status vs_pickle__memo_add(vs_pickle_machine *m, vs_value value) {
-  vs_status status = VS_OK;
-  VS_ASSERT(m->memo.count < m->memo.capacity && value.kind != VS_PICKLE_KIND_OPEN);
-  const uint64_t packed = pack(m, value, &status);
-  VS_TRY(status);
-  m->memo.data[m->memo.count++] = packed;
-  m->memo_set++;
   return VS_OK;
 }
 

@@ -165,7 +165,7 @@ static void learn_shape(const vs_builder *b, const vs_value *pairs, size_t count
     if (i < VS_SHAPE_KEYS) shape->keys[i] = (uint32_t)key.bits;
     if (key.kind == VS_VALUE_STRING && index < VS_KEY_COUNT) {
       shape->seen |= UINT64_C(1) << index;
-      shape->at[index] = (uint32_t)i;
+      shape->at[index] = 2 * i + 1;
     } else {
       unknown = true;
     }
@@ -176,10 +176,18 @@ static void learn_shape(const vs_builder *b, const vs_value *pairs, size_t count
   shape->is_foreign = unknown;
 }
 
+static inline bool is_key(const vs_value *pair, uint32_t id) {
+  return pair->bits == id && pair->kind == VS_VALUE_STRING;
+}
+
+/* Two keys at a time, because every mapping comes here. */
 static bool has_shape(const vs_shape *shape, const vs_value *pairs, size_t count) {
   if (shape->count != count) return false;
-  for (size_t i = 0; i < count; i++)
-    if (pairs[2 * i].bits != shape->keys[i] || pairs[2 * i].kind != VS_VALUE_STRING) return false;
+  const uint32_t *id = shape->keys, *const end = id + count;
+  if (count % 2 != 0 && !is_key(pairs, *id)) return false;
+  pairs += 2 * (count % 2);
+  for (id += count % 2; id != end; id += 2, pairs += 4)
+    if (!is_key(pairs, id[0]) || !is_key(pairs + 2, id[1])) return false;
   return true;
 }
 
@@ -209,7 +217,7 @@ static vs_status count_unknown(vs_builder *b, const vs_value *pairs, size_t coun
 static vs_status top(vs_builder *b, const vs_fields *fields, vs_value *out) {
   vs_top t = {0};
 #define TAKE(KEY, member, flag)                       \
-  if (fields->shape->seen & VS_KEY_BIT(KEY)) {        \
+  if (fields->seen & VS_KEY_BIT(KEY)) {               \
     t.member = *vs_field_value(fields, VS_KEY_##KEY); \
     t.has |= (flag);                                  \
   }
@@ -244,8 +252,9 @@ static vs_status dict(vs_builder *b, const vs_value *pairs, size_t count, vs_val
 static vs_status fold_mapping(void *ctx, const vs_value *pairs, size_t count, vs_value *out,
                               vs_error *error) {
   vs_builder *b = ctx;
-  const vs_fields fields = {.shape = shape_of(b, pairs, count), .pairs = pairs};
-  switch (fields.shape->place) {
+  const vs_shape *shape = shape_of(b, pairs, count);
+  const vs_fields fields = {.seen = shape->seen, .at = shape->at, .pairs = pairs};
+  switch (shape->place) {
     case VS_IN_EVENT: VS_TRY(vs_builder_event(b, &fields, out, error)); break;
     case VS_IN_SEGMENT: VS_TRY(vs_builder_segment(b, &fields, out, error)); break;
     case VS_IN_BLOCK: VS_TRY(vs_builder_block(b, &fields, out, error)); break;
@@ -255,7 +264,7 @@ static vs_status fold_mapping(void *ctx, const vs_value *pairs, size_t count, vs
     case VS_IN_TOP: VS_TRY(top(b, &fields, out)); break;
     default: return dict(b, pairs, count, out);
   }
-  return fields.shape->is_foreign ? count_unknown(b, pairs, count, fields.shape->place) : VS_OK;
+  return shape->is_foreign ? count_unknown(b, pairs, count, shape->place) : VS_OK;
 }
 
 /* ---- life ------------------------------------------------------------------------------------------------------ */

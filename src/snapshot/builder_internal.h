@@ -27,7 +27,7 @@ _Static_assert(VS_KEY_COUNT <= 64, "a set of keys is one uint64_t");
 #define VS_KEY_BIT(name) (UINT64_C(1) << VS_KEY_##name)
 
 /* What the keys of a mapping, in their order, say about it. A file has few such shapes, and a million mappings of some.
- * Invariant: bit k of `seen` is set exactly if key k is among the keys; at[k] is then the index of its pair, the last one of a repeated
+ * Invariant: bit k of `seen` is set exactly if key k is among the keys; at[k] is then the index of its value, the last one of a repeated
  * key, as in Python. A shape that is looked for has `count` keys, all of them strings, with the ids keys[0 .. count). */
 enum { VS_SHAPE_KEYS = 32, VS_SHAPES = 8 };
 typedef struct vs_shape {
@@ -36,19 +36,20 @@ typedef struct vs_shape {
   bool is_foreign; /* it has keys that are counted as unknown */
   uint32_t count;
   uint32_t keys[VS_SHAPE_KEYS];
-  uint32_t at[VS_KEY_COUNT];
+  size_t at[VS_KEY_COUNT];
 } vs_shape;
 
 /* The known keys of one mapping, and their values. */
 typedef struct vs_fields {
-  const vs_shape *shape;
+  uint64_t seen;    /* the shape's */
+  const size_t *at; /* the shape's */
   const vs_value *pairs;
 } vs_fields;
 
 /* The value of a key that the shape has. */
 static inline const vs_value *vs_field_value(const vs_fields *fields, vs_key key) {
-  VS_ASSERT(fields->shape->seen >> key & 1);
-  return &fields->pairs[2 * (size_t)fields->shape->at[key] + 1];
+  VS_ASSERT(fields->seen >> key & 1);
+  return &fields->pairs[fields->at[key]];
 }
 
 /* Some rows of one kind in order: first, first + 1, ... if `rows_at` is VS_ROWS_RUN, else list_rows[rows_at ...]. */

@@ -13,7 +13,7 @@ static const char *const key_texts[VS_KEY_COUNT] = {
 
 /* The value of a key; NULL if it is absent or None. */
 static inline const vs_value *field(const vs_fields *fields, vs_key key) {
-  if ((fields->shape->seen >> key & 1) == 0) return NULL;
+  if ((fields->seen >> key & 1) == 0) return NULL;
   const vs_value *value = vs_field_value(fields, key);
   return value->kind == VS_VALUE_NONE ? NULL : value;
 }

@@ -13,9 +13,13 @@ static void must_be_same(const char *difference) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const vs_str bytes = {(const char *)data, size};
-  uint64_t at_once, calls;
-  must_be_same(fold_both_ways(vs_host_default(), bytes, UINT64_MAX, &at_once, &calls));
-  if (calls != 0) must_be_same(fold_both_ways(vs_host_default(), bytes, size % calls, &at_once, &calls));
+  fold_case c = {.pickle = bytes};
+  fold_counts counts;
+  must_be_same(fold_both_ways(vs_host_default(), &c, &counts));
+  c.failing_call = counts.calls == 0 ? 0 : 1 + size % counts.calls;
+  c.failing_byte = size == 0 ? 0 : 1 + data[size / 2] * size / 256;
+  c.step = size / 3;
+  must_be_same(fold_both_ways(vs_host_default(), &c, &counts));
   must_be_same(read_both_ways(vs_host_default(), bytes));
   return 0;
 }

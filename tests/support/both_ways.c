@@ -66,13 +66,32 @@ typedef struct folded {
   uint64_t end;
 } folded;
 
-static void fold_once(const vs_host *host, vs_str pickle, uint64_t failing, bool each_opcode, folded *f) {
-  vs_memory_reader bytes;
+typedef struct case_reader {
+  const fold_case *c;
+  size_t pos;
+} case_reader;
+
+static vs_status read_case(void *ctx, void *data, size_t capacity, size_t *count) {
+  case_reader *r = ctx;
+  size_t size = r->c->pickle.size - r->pos;
+  if (r->c->failing_byte != 0 && r->pos + 1 >= r->c->failing_byte) return VS_IO;
+  if (r->c->failing_byte != 0 && size > r->c->failing_byte - 1 - r->pos)
+    size = r->c->failing_byte - 1 - r->pos;
+  if (size > capacity) size = capacity;
+  if (r->c->step != 0 && size > r->c->step) size = r->c->step;
+  if (size != 0) memcpy(data, r->c->pickle.data + r->pos, size);
+  r->pos += size;
+  *count = size;
+  return VS_OK;
+}
+
+static void fold_once(const vs_host *host, const fold_case *c, bool each_opcode, folded *f) {
+  case_reader reader = {.c = c};
   vs_input input;
-  *f = (folded){.log.failing = failing};
+  *f = (folded){.log.failing = c->failing_call - 1};
   const vs_fold fold = {&f->log, log_string, log_sequence, log_mapping, text_of};
   const vs_pickle_options options = {.each_opcode = each_opcode};
-  f->status = vs_input_init(&input, host, vs_reader_from_bytes(&bytes, pickle.data, pickle.size));
+  f->status = vs_input_init(&input, host, (vs_reader){&reader, read_case});
   if (f->status != VS_OK) return;
   f->status = vs_pickle_fold(&input, &fold, &options, &f->root, &f->info, &f->error);
   f->end = vs_input_offset(&input);
@@ -85,13 +104,11 @@ static const char *compare_errors(const vs_error *a, const vs_error *b) {
   return strcmp(a->text, b->text) != 0 ? "text of the error" : NULL;
 }
 
-const char *fold_both_ways(const vs_host *host, vs_str pickle, uint64_t failing, uint64_t *at_once,
-                           uint64_t *calls) {
+const char *fold_both_ways(const vs_host *host, const fold_case *c, fold_counts *counts) {
   folded a, b;
-  fold_once(host, pickle, failing, false, &a);
-  fold_once(host, pickle, failing, true, &b);
-  *at_once = a.info.dicts_at_once;
-  *calls = a.log.calls;
+  fold_once(host, c, false, &a);
+  fold_once(host, c, true, &b);
+  *counts = (fold_counts){.at_once = a.info.dicts_at_once, .calls = a.log.calls};
   if (b.info.dicts_at_once != 0) return "a dict was read at once, opcode by opcode";
   if (a.status != b.status) return "status";
   if (a.status != VS_OK) {
