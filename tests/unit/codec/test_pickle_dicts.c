@@ -162,6 +162,49 @@ static void the_number_of_pairs_is_bounded(void **state) {
   }
 }
 
+/* A pickle of a list of dicts {0: number, 1: [2, 3]}, where the number is short, long, and the same short one again. */
+static vs_str with_lists(vs_text *text, int dicts) {
+  vs_text_init(text, vs_host_default(), NULL);
+  vs_text_put(text,
+              "\x80\x04(\x8c\x01"
+              "a\x94\x8c\x01"
+              "b\x94\x8c\x01"
+              "c\x94\x8c\x01"
+              "d\x94l]\x94(",
+              23);
+  for (int d = 0; d < dicts; d++) {
+    vs_text_put(text, "}\x94(h\x00", 5);
+    if (d % 3 == 1) vs_text_put(text, (const char[]){'\x8a', 6, 1, 2, 3, 4, 5, (char)d}, 8);
+    else vs_text_put(text, "K\x05", 2);
+    vs_text_put(text,
+                "h\x01]\x94(h\x02h\x03"
+                "eu",
+                11);
+  }
+  vs_text_put(text, "e\x86.", 3);
+  return vs_text_view(text);
+}
+
+static void a_number_is_that_of_its_own_dict(void **state) {
+  (void)state;
+  vs_text text;
+  const vs_str pickle = with_lists(&text, 600);
+  assert_true(expect_same(pickle, "lists", "whole", 0).at_once > (VS_HOSTILE ? 0 : 300));
+  vs_text_deinit(&text);
+}
+
+/* At a list the loop looks ahead. Where that has to read, and fails, the offset is that of the list. */
+static void looking_ahead_may_fail(void **state) {
+  (void)state;
+  vs_text text;
+  fold_case c = {.pickle = with_lists(&text, 600), .step = 5000};
+  for (size_t at = 4000; at <= c.pickle.size; at += test_repetitions(17, 1700)) {
+    c.failing_byte = 1 + at;
+    (void)expect_same_case(&c, "lists", "unreadable from byte", at);
+  }
+  vs_text_deinit(&text);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(dicts_are_read_at_once),
@@ -171,6 +214,8 @@ int main(void) {
       cmocka_unit_test(every_call_may_fail),
       cmocka_unit_test(every_read_may_fail),
       cmocka_unit_test(the_number_of_pairs_is_bounded),
+      cmocka_unit_test(a_number_is_that_of_its_own_dict),
+      cmocka_unit_test(looking_ahead_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
