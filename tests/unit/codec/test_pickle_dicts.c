@@ -54,7 +54,7 @@ static void dicts_are_read_at_once(void **state) {
 
 static void every_byte_may_be_another(void **state) {
   (void)state;
-  const size_t step = test_repetitions(VS_HOSTILE ? 11 : 1, 37);
+  const size_t step = test_repetitions(VS_HOSTILE ? 31 : 1, 37);
   for (size_t i = 0; i < SAMPLES_COUNT; i++) {
     const vs_str pickle = sample(i);
     uint8_t *bytes = (uint8_t *)(uintptr_t)pickle.data;
@@ -74,7 +74,7 @@ static void every_byte_may_be_another(void **state) {
 
 static void every_byte_may_be_the_last(void **state) {
   (void)state;
-  const size_t step = test_repetitions(VS_HOSTILE ? 11 : 1, 37);
+  const size_t step = test_repetitions(VS_HOSTILE ? 31 : 1, 37);
   for (size_t i = 0; i < SAMPLES_COUNT; i++) {
     const vs_str pickle = sample(i);
     for (size_t size = beginning(pickle); size < pickle.size; size += step)
@@ -85,7 +85,7 @@ static void every_byte_may_be_the_last(void **state) {
 
 static void every_byte_may_be_missing_or_twice(void **state) {
   (void)state;
-  const size_t step = test_repetitions(VS_HOSTILE ? 11 : 1, 37);
+  const size_t step = test_repetitions(VS_HOSTILE ? 31 : 1, 37);
   for (size_t i = 0; i < SAMPLES_COUNT; i++) {
     const vs_str pickle = sample(i);
     char *changed = malloc(pickle.size + 1);
@@ -119,7 +119,7 @@ static void every_call_may_fail(void **state) {
 static void every_read_may_fail(void **state) {
   (void)state;
   static const size_t steps[] = {0, 1, 100, 700};
-  const size_t step = test_repetitions(VS_HOSTILE ? 11 : 1, 37);
+  const size_t step = test_repetitions(VS_HOSTILE ? 31 : 1, 37);
   for (size_t i = 0; i < SAMPLES_COUNT; i++)
     for (size_t k = 0; k < sizeof steps / sizeof *steps; k++) {
       fold_case c = {.pickle = sample(i), .step = steps[k]};
