@@ -76,7 +76,7 @@ static vs_status read_case(void *ctx, void *data, size_t capacity, size_t *count
   size_t size = r->c->pickle.size - r->pos;
   if (r->c->failing_byte != 0 && r->pos + 1 >= r->c->failing_byte) return VS_IO;
   if (r->c->failing_byte != 0 && size > r->c->failing_byte - 1 - r->pos)
-    size = r->c->failing_byte - 1 - r->pos;
+    size = (size_t)r->c->failing_byte - 1 - r->pos;
   if (size > capacity) size = capacity;
   if (r->c->step != 0 && size > r->c->step) size = r->c->step;
   if (size != 0) memcpy(data, r->c->pickle.data + r->pos, size);
@@ -101,7 +101,7 @@ static void fold_once(const vs_host *host, const fold_case *c, bool each_opcode,
 static const char *compare_errors(const vs_error *a, const vs_error *b) {
   if (a->status != b->status) return "status of the error";
   if (a->offset != b->offset) return "offset of the error";
-  return strcmp(a->text, b->text) != 0 ? "text of the error" : NULL;
+  return vs_str_equal(vs_str_from(a->text), vs_str_from(b->text)) ? NULL : "text of the error";
 }
 
 const char *fold_both_ways(const vs_host *host, const fold_case *c, fold_counts *counts) {
@@ -147,7 +147,9 @@ static const char *compare_unknown(const vs_snapshot *a, const vs_snapshot *b) {
     return "number of unknown keys";
   for (size_t i = 0; i < a->unknown_keys.count; i++) {
     const vs_unknown_key *x = &a->unknown_keys.data[i], *y = &b->unknown_keys.data[i];
-    if (x->key != y->key || x->count != y->count || strcmp(x->where, y->where) != 0) return "an unknown key";
+    if (x->key != y->key || x->count != y->count ||
+        !vs_str_equal(vs_str_from(x->where), vs_str_from(y->where)))
+      return "an unknown key";
   }
   return NULL;
 }

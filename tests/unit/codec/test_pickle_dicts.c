@@ -3,7 +3,6 @@
 #include "support/both_ways.h"
 #include "support/snapshots.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #define SAMPLES "tests/corpus/pickle_dicts/"
@@ -19,14 +18,16 @@ static const uint8_t bytes_of_interest[] = {0x00, 0x01, 0x02, 0x07, 0x08, 0x09, 
 
 static vs_str sample(size_t i) {
   char path[128];
-  snprintf(path, sizeof path, SAMPLES "%s", samples[i]);
+  vs_format(path, sizeof path, SAMPLES "%s", samples[i]);
   return file_bytes(path);
 }
 
 /* Where the snapshot of a sample begins: strings that only fill the memo come before. */
 static size_t beginning(vs_str pickle) {
-  const char *key = memmem(pickle.data, pickle.size, "segments", 8);
-  return pickle.size < 2000 || key == NULL ? 0 : (size_t)(key - pickle.data);
+  if (pickle.size < 2000) return 0;
+  for (size_t at = 0; at + 8 <= pickle.size; at++)
+    if (memcmp(pickle.data + at, "segments", 8) == 0) return at;
+  return 0;
 }
 
 static fold_counts expect_same_case(const fold_case *c, const char *name, const char *what, size_t at) {
@@ -54,7 +55,7 @@ static void dicts_are_read_at_once(void **state) {
 
 static void every_byte_may_be_another(void **state) {
   (void)state;
-  const size_t step = test_repetitions(VS_HOSTILE ? 31 : 1, 37);
+  const size_t step = (size_t)test_repetitions(VS_HOSTILE ? 31 : 1, 37);
   for (size_t i = 0; i < SAMPLES_COUNT; i++) {
     const vs_str pickle = sample(i);
     uint8_t *bytes = (uint8_t *)(uintptr_t)pickle.data;
@@ -74,7 +75,7 @@ static void every_byte_may_be_another(void **state) {
 
 static void every_byte_may_be_the_last(void **state) {
   (void)state;
-  const size_t step = test_repetitions(VS_HOSTILE ? 31 : 1, 37);
+  const size_t step = (size_t)test_repetitions(VS_HOSTILE ? 31 : 1, 37);
   for (size_t i = 0; i < SAMPLES_COUNT; i++) {
     const vs_str pickle = sample(i);
     for (size_t size = beginning(pickle); size < pickle.size; size += step)
@@ -85,10 +86,10 @@ static void every_byte_may_be_the_last(void **state) {
 
 static void every_byte_may_be_missing_or_twice(void **state) {
   (void)state;
-  const size_t step = test_repetitions(VS_HOSTILE ? 31 : 1, 37);
+  const size_t step = (size_t)test_repetitions(VS_HOSTILE ? 31 : 1, 37);
   for (size_t i = 0; i < SAMPLES_COUNT; i++) {
     const vs_str pickle = sample(i);
-    char *changed = malloc(pickle.size + 1);
+    char *changed = vs_host_alloc(vs_host_default(), pickle.size + 1);
     assert_non_null(changed);
     for (size_t at = beginning(pickle); at < pickle.size; at += step) {
       memcpy(changed, pickle.data, at);
@@ -98,7 +99,7 @@ static void every_byte_may_be_missing_or_twice(void **state) {
       memcpy(changed + at + 1, pickle.data + at, pickle.size - at);
       (void)expect_same((vs_str){changed, pickle.size + 1}, samples[i], "twice byte", at);
     }
-    free(changed);
+    vs_host_free(vs_host_default(), changed, pickle.size + 1);
     free((void *)(uintptr_t)pickle.data);
   }
 }
@@ -119,7 +120,7 @@ static void every_call_may_fail(void **state) {
 static void every_read_may_fail(void **state) {
   (void)state;
   static const size_t steps[] = {0, 1, 100, 700};
-  const size_t step = test_repetitions(VS_HOSTILE ? 31 : 1, 37);
+  const size_t step = (size_t)test_repetitions(VS_HOSTILE ? 31 : 1, 37);
   for (size_t i = 0; i < SAMPLES_COUNT; i++)
     for (size_t k = 0; k < sizeof steps / sizeof *steps; k++) {
       fold_case c = {.pickle = sample(i), .step = steps[k]};
@@ -198,7 +199,7 @@ static void looking_ahead_may_fail(void **state) {
   (void)state;
   vs_text text;
   fold_case c = {.pickle = with_lists(&text, 600), .step = 5000};
-  for (size_t at = 4000; at <= c.pickle.size; at += test_repetitions(17, 1700)) {
+  for (size_t at = 4000; at <= c.pickle.size; at += (size_t)test_repetitions(17, 1700)) {
     c.failing_byte = 1 + at;
     (void)expect_same_case(&c, "lists", "unreadable from byte", at);
   }
