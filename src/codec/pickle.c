@@ -1,5 +1,5 @@
 /* The pickle machine: the loop over opcodes. pickle_machine.h explains its data; containers and memo are in
- * pickle_stack.c, repeated lists in pickle_lists.c, numbers and strings in pickle_scalars.c. */
+ * pickle_stack.c, repeated lists in pickle_lists.c, whole dicts in pickle_dicts.c, numbers and strings in pickle_scalars.c. */
 #include "codec/pickle_machine.h"
 
 enum { BATCH = 4096 };
@@ -125,7 +125,7 @@ static vs_status execute(vs_pickle_machine *m, uint8_t op) {
 
     case VS_OP_EMPTY_LIST: return vs_pickle__empty_list(m);
     case VS_OP_EMPTY_SET: return vs_pickle__begin_empty(m, false);
-    case VS_OP_EMPTY_DICT: return vs_pickle__begin_empty(m, true);
+    case VS_OP_EMPTY_DICT: return vs_pickle__empty_dict(m);
     case VS_OP_LIST: return vs_pickle__container_from_mark(m, false);
     case VS_OP_DICT: return vs_pickle__container_from_mark(m, true);
     case VS_OP_APPEND: return vs_pickle__extend_by(m, 1, false);
@@ -209,8 +209,8 @@ static void explain(vs_pickle_machine *m, vs_status status) {
   }
 }
 
-vs_status vs_pickle_fold(vs_input *input, const vs_fold *fold, vs_value *root, vs_pickle_info *info,
-                         vs_error *error) {
+vs_status vs_pickle_fold(vs_input *input, const vs_fold *fold, const vs_pickle_options *options,
+                         vs_value *root, vs_pickle_info *info, vs_error *error) {
   *info = (vs_pickle_info){0};
   *error = (vs_error){.offset = VS_NO_OFFSET};
   vs_pickle_machine m = {.in = input,
@@ -218,7 +218,9 @@ vs_status vs_pickle_fold(vs_input *input, const vs_fold *fold, vs_value *root, v
                          .fold = fold,
                          .info = info,
                          .error = error,
+                         .each_opcode = options != NULL && options->each_opcode,
                          .last_body = VS_PICKLE_NO_BODY};
+  vs_pickle__forget_skeleton(&m);
   const vs_status status = run(&m, root);
   if (status != VS_OK) explain(&m, status);
   vs_vec_free(m.host, &m.stack);

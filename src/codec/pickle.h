@@ -22,15 +22,22 @@ enum {
 };
 
 typedef struct vs_pickle_info {
-  uint32_t protocol;    /* of the PROTO opcode; 0 without one */
-  uint64_t size;        /* bytes up to and including STOP */
-  uint64_t lists;       /* lists of memo references */
-  uint64_t lists_known; /* those of them whose body was predicted */
+  uint32_t protocol;      /* of the PROTO opcode; 0 without one */
+  uint64_t size;          /* bytes up to and including STOP */
+  uint64_t lists;         /* lists of memo references */
+  uint64_t lists_known;   /* those of them whose body was predicted */
+  uint64_t dicts_at_once; /* dicts that were read at once (pickle_dicts.c) */
 } vs_pickle_info;
 
+typedef struct vs_pickle_options {
+  /* Executes every opcode by itself. Dicts of plain values are then not read at once (pickle_dicts.c), which gives the same calls of the
+   * fold, the same values and the same failures, but more slowly. For tests that compare both. */
+  bool each_opcode;
+} vs_pickle_options;
+
 /* Folds the pickle at the position of `input` and leaves the input after its STOP. On a failure `error` (never NULL)
- * has the sentence and the offset. */
-VS_MUST_CHECK vs_status vs_pickle_fold(vs_input *input, const vs_fold *fold, vs_value *root,
-                                       vs_pickle_info *info, vs_error *error);
+ * has the sentence and the offset. `options` may be NULL. */
+VS_MUST_CHECK vs_status vs_pickle_fold(vs_input *input, const vs_fold *fold, const vs_pickle_options *options,
+                                       vs_value *root, vs_pickle_info *info, vs_error *error);
 
 #endif

@@ -1,52 +1,86 @@
 /* Lists of memo references, and the cache of their bodies: see pickle_machine.h. */
 #include "codec/pickle_machine.h"
 
-/* Whether the bytes at the cursor are those of a known body. */
-static bool body_is_next(const vs_pickle_machine *m, uint32_t index) {
-  if (index == VS_PICKLE_NO_BODY) return false;
+/* Whether the bytes at `p` in the window are those of a known body. */
+static bool body_is_at(const vs_pickle_machine *m, const uint8_t *p, uint32_t index) {
   VS_ASSERT(index < m->bodies.count);
   const vs_pickle_body *b = &m->bodies.data[index];
-  return m->in->end - m->in->pos >= b->size &&
-         memcmp(m->body_bytes.data + b->at, vs_pickle__cursor(m), b->size) == 0;
+  return (size_t)(m->in->data + m->in->end - p) >= b->size &&
+         memcmp(m->body_bytes.data + b->at, p, b->size) == 0;
 }
 
-static uint32_t body_find(const vs_pickle_machine *m, uint64_t hash, size_t size) {
+static uint32_t body_by_hash(const vs_pickle_machine *m, const uint8_t *p, uint64_t hash, size_t size) {
   for (size_t slot = vs_map_find(&m->body_by_hash, hash); slot != VS_MAP_NONE;
        slot = vs_map_find_next(&m->body_by_hash, slot)) {
     const uint32_t index = m->body_by_hash.slots[slot].value;
-    if (m->bodies.data[index].size == size && body_is_next(m, index)) return index;
+    if (m->bodies.data[index].size == size && body_is_at(m, p, index)) return index;
   }
   return VS_PICKLE_NO_BODY;
 }
 
-/* Adds a body: the `size` bytes at the cursor, whose references are the topmost `count` values. */
-static vs_status body_learn(vs_pickle_machine *m, uint64_t hash, size_t size, size_t count, uint32_t *index) {
+/* Adds a body: the one at the cursor, whose references are the topmost values. */
+static vs_status body_learn(vs_pickle_machine *m, vs_pickle_found_body *found) {
+  const size_t size = found->size, count = found->count;
   vs_value value;
   VS_TRY(vs_vec_reserve(m->host, &m->body_bytes, size));
   VS_TRY(vs_vec_reserve(m->host, &m->bodies, 1));
   VS_TRY(vs_map_reserve(m->host, &m->body_by_hash));
   VS_TRY(vs_pickle__fold_items(m, false, false, m->stack.data + m->stack.count - count, count, &value));
-  *index = (uint32_t)m->bodies.count++;
-  m->bodies.data[*index] = (vs_pickle_body){
-      .at = m->body_bytes.count, .size = (uint32_t)size, .next = VS_PICKLE_NO_BODY, .value = value};
+  found->index = (uint32_t)m->bodies.count++;
+  m->bodies.data[found->index] = (vs_pickle_body){.at = m->body_bytes.count,
+                                                  .size = (uint32_t)size,
+                                                  .next = VS_PICKLE_NO_BODY,
+                                                  .next_before = VS_PICKLE_NO_BODY,
+                                                  .value = value};
   memcpy(m->body_bytes.data + m->body_bytes.count, vs_pickle__cursor(m), size);
   m->body_bytes.count += size;
-  vs_map_add(&m->body_by_hash, hash, *index);
+  vs_map_add(&m->body_by_hash, found->hash, found->index);
   return VS_OK;
 }
 
-/* Measures "reference ... reference APPENDS" at the cursor: its bytes and the number of its references. *size is 0
- * if there are other opcodes, or not all of it is in the window. */
-static void measure_body(const vs_pickle_machine *m, size_t *size, size_t *count) {
-  const uint8_t *const start = vs_pickle__cursor(m), *const end = m->in->data + m->in->end;
+/* Measures "reference ... reference APPENDS" at `p`. The size is 0 if there are other opcodes, if not all of it is in the
+ * window, or if it is no body for the cache. */
+static void measure_body(const vs_pickle_machine *m, const uint8_t *const start,
+                         vs_pickle_found_body *found) {
+  const uint8_t *const end = m->in->data + m->in->end;
   const uint8_t *p = start;
+  size_t count = 0, step = 0;
   uint64_t index;
-  *size = *count = 0;
-  for (size_t step; end - p >= 5 && p - start < VS_PICKLE_BODY_MAX; p += step, ++*count)
-    if ((step = vs_pickle__reference(p, &index)) == 0) {
-      if (*p == VS_OP_APPENDS) *size = (size_t)(p + 1 - start);
-      return;
-    }
+  while (end - p >= 5 && p - start < VS_PICKLE_BODY_MAX && (step = vs_pickle__reference(p, &index)) != 0) {
+    p += step;
+    count++;
+  }
+  if (count == 0 || count >= VS_PICKLE_CPYTHON_BATCH || step != 0 || *p != VS_OP_APPENDS) return;
+  found->size = (size_t)(p + 1 - start);
+  found->count = count;
+}
+
+void vs_pickle__body_find(const vs_pickle_machine *m, const uint8_t *p, vs_pickle_found_body *found) {
+  *found = (vs_pickle_found_body){.index = VS_PICKLE_NO_BODY};
+  if (m->last_body != VS_PICKLE_NO_BODY) {
+    const vs_pickle_body *last = &m->bodies.data[m->last_body];
+    if (last->next != VS_PICKLE_NO_BODY && body_is_at(m, p, last->next)) found->index = last->next;
+    else if (last->next_before != VS_PICKLE_NO_BODY && body_is_at(m, p, last->next_before))
+      found->index = last->next_before;
+    found->predicted = found->index != VS_PICKLE_NO_BODY;
+    if (found->predicted) return;
+  }
+  measure_body(m, p, found);
+  if (found->size == 0) return;
+  found->hash = vs_hash_bytes(p, found->size);
+  found->index = body_by_hash(m, p, found->hash, found->size);
+}
+
+/* Remembers that a list has a known body, for the prediction of the next one. */
+void vs_pickle__body_use(vs_pickle_machine *m, const vs_pickle_found_body *found) {
+  if (m->last_body != VS_PICKLE_NO_BODY) {
+    vs_pickle_body *last = &m->bodies.data[m->last_body];
+    if (last->next != found->index) last->next_before = last->next;
+    last->next = found->index;
+  }
+  m->last_body = found->index;
+  m->info->lists++;
+  m->info->lists_known += found->predicted;
 }
 
 /* Pushes the values of the `count` references at the cursor; false if one of them is unset or an open container. */
@@ -66,15 +100,13 @@ static vs_status push_body(vs_pickle_machine *m, size_t count, bool *is_plain) {
   return VS_OK;
 }
 
-/* The body of `size` bytes at the cursor: a known one, or a new one. VS_PICKLE_NO_BODY: it cannot be one. */
-static vs_status body_of(vs_pickle_machine *m, size_t size, size_t count, uint32_t *index) {
-  const uint64_t hash = vs_hash_bytes(vs_pickle__cursor(m), size);
-  *index = body_find(m, hash, size);
-  if (*index != VS_PICKLE_NO_BODY || m->body_bytes.count + size > VS_PICKLE_BODIES_MAX_BYTES) return VS_OK;
+/* Makes a known body of the new one at the cursor. Its index stays VS_PICKLE_NO_BODY if that is not possible. */
+static vs_status body_add(vs_pickle_machine *m, vs_pickle_found_body *found) {
+  if (m->body_bytes.count + found->size > VS_PICKLE_BODIES_MAX_BYTES) return VS_OK;
   const size_t base = m->stack.count;
   bool is_plain;
-  vs_status status = push_body(m, count, &is_plain);
-  if (status == VS_OK && is_plain) status = body_learn(m, hash, size, count, index);
+  vs_status status = push_body(m, found->count, &is_plain);
+  if (status == VS_OK && is_plain) status = body_learn(m, found);
   m->stack.count = base;
   return status;
 }
@@ -82,25 +114,17 @@ static vs_status body_of(vs_pickle_machine *m, size_t size, size_t count, uint32
 /* The cursor is after the MARK of the innermost list, which is empty. If its body consists of references only, reads
  * all of it; else nothing. */
 static vs_status read_body(vs_pickle_machine *m, bool *done) {
-  uint32_t index = m->last_body == VS_PICKLE_NO_BODY ? VS_PICKLE_NO_BODY : m->bodies.data[m->last_body].next;
+  vs_pickle_found_body found;
   *done = false;
-  if (body_is_next(m, index)) {
-    m->info->lists_known++;
-  } else {
-    size_t size, count;
-    measure_body(m, &size, &count);
-    if (size == 0 || count == 0 || count >= VS_PICKLE_CPYTHON_BATCH) return VS_OK;
-    VS_TRY(body_of(m, size, count, &index));
-    if (index == VS_PICKLE_NO_BODY) return VS_OK;
-    if (m->last_body != VS_PICKLE_NO_BODY) m->bodies.data[m->last_body].next = index;
-  }
+  vs_pickle__body_find(m, vs_pickle__cursor(m), &found);
+  if (found.index == VS_PICKLE_NO_BODY && found.size != 0) VS_TRY(body_add(m, &found));
+  if (found.index == VS_PICKLE_NO_BODY) return VS_OK;
   *done = true;
-  m->info->lists++;
-  m->last_body = index;
-  m->in->pos += m->bodies.data[index].size;
+  vs_pickle__body_use(m, &found);
+  m->in->pos += m->bodies.data[found.index].size;
   VS_ASSERT(m->in->pos <= m->in->end && vs_pickle__innermost(m) != NULL &&
             vs_pickle__innermost(m)->count == 0);
-  vs_pickle__innermost(m)->body = index;
+  vs_pickle__innermost(m)->body = found.index;
   return VS_OK;
 }
 

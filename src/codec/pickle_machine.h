@@ -16,7 +16,10 @@
  *
  * The body cache. Nearly three quarters of a snapshot's opcodes are lists of memo references (stacks of frames) that
  * repeat a few hundred bodies. The bytes of each body are remembered with its folded value and with the body that came
- * next; a list whose bytes equal the predicted body is skipped by one memcmp. */
+ * next; a list whose bytes equal the predicted body is skipped by one memcmp.
+ *
+ * Whole dicts. A dict of plain values in a list is usually understood as a whole and folded immediately (pickle_dicts.c), without a record
+ * in `open`. */
 #ifndef VS_CODEC_PICKLE_MACHINE_H
 #define VS_CODEC_PICKLE_MACHINE_H
 
@@ -35,9 +38,11 @@ typedef enum vs_pickle_opcode {
 
 enum {
   VS_PICKLE_KIND_OPEN = VS_VALUE_READER, /* a value that refers to open[bits] */
-  VS_PICKLE_CPYTHON_BATCH = 1000,        /* a list of so many references may continue in a second batch */
-  VS_PICKLE_BODY_MAX = 16 * 1024,        /* longer bodies are not cached */
+  VS_PICKLE_WIDE = 0xff,          /* packed: an index into `wide` follows, else 1 + the kind and its bits */
+  VS_PICKLE_CPYTHON_BATCH = 1000, /* a list of so many references may continue in a second batch */
+  VS_PICKLE_BODY_MAX = 16 * 1024, /* longer bodies are not cached */
   VS_PICKLE_BODIES_MAX_BYTES = 64 * 1024 * 1024,
+  VS_PICKLE_MOST_PAIRS = 32,       /* of a dict that is read at once */
   VS_PICKLE_LOOK_AHEAD = 4 * 1024, /* bytes wanted in the window when a list begins */
 };
 
@@ -54,9 +59,35 @@ typedef struct vs_pickle_open {
 typedef struct vs_pickle_body {
   size_t at; /* its bytes: body_bytes[at .. at + size) */
   uint32_t size;
-  uint32_t next; /* the body that followed it the last time */
+  /* The bodies that followed it, the last one and the one before it. */
+  uint32_t next, next_before;
   vs_value value;
 } vs_pickle_body;
+
+/* A search for the body at a place of the window. If there is no known one, `size`, `count` and `hash` are those of a new one: its bytes,
+ * references and hash; size is 0 if what is there cannot be one. */
+typedef struct vs_pickle_found_body {
+  uint32_t index; /* VS_PICKLE_NO_BODY: not known */
+  bool predicted;
+  size_t size, count;
+  uint64_t hash;
+} vs_pickle_found_body;
+
+/* What the last dict that was read at once looked like: its keys and values in turn, and the bytes of those that are one short opcode:
+ * references, small integers, None, booleans. The next dict mostly repeats them, so that they only need to be compared.
+ *
+ * Invariant: an opcode with its argument, whose `size` bytes are in the lower part of `bytes`, has the closed value values[i]. This stays so
+ * for a reference, too, because no memo entry changes while dicts are read at once (`overwritten`). An item that is something else has a
+ * mask of 0 and `bytes` that nothing equals. */
+typedef struct vs_pickle_item {
+  uint64_t bytes, mask; /* the next 8 bytes & mask == bytes: it is the same opcode */
+  size_t size;
+} vs_pickle_item;
+
+typedef struct vs_pickle_skeleton {
+  vs_pickle_item items[2 * VS_PICKLE_MOST_PAIRS];
+  vs_value values[2 * VS_PICKLE_MOST_PAIRS + 1]; /* the last one is that of the dict itself */
+} vs_pickle_skeleton;
 
 typedef struct vs_pickle_machine {
   vs_input *in;
@@ -77,8 +108,10 @@ typedef struct vs_pickle_machine {
   VS_VEC(vs_pickle_body) bodies;
   vs_map body_by_hash;
   uint32_t last_body;
-  bool
-      overwritten; /* a memo entry changed, so equal bytes can have different values, and bodies are not used any more */
+  vs_pickle_skeleton skeleton;
+  bool each_opcode; /* vs_pickle_options */
+  /* A memo entry changed, so equal bytes can have different values, and bodies are not used any more. */
+  bool overwritten;
 } vs_pickle_machine;
 
 static inline vs_status vs_pickle__need(vs_pickle_machine *m, size_t count) {
@@ -123,8 +156,8 @@ static inline size_t vs_pickle__end_of(const vs_pickle_open *c) { return c->at +
 static inline vs_value vs_pickle__unpack(const vs_pickle_machine *m, uint64_t packed) {
   const uint64_t bits = packed & (UINT64_MAX >> 8);
   const uint32_t kind = (uint32_t)(packed >> 56);
-  VS_ASSERT(packed != 0 && (kind != 0xff || bits < m->wide.count));
-  return kind == 0xff ? m->wide.data[bits] : (vs_value){.bits = bits, .kind = kind - 1};
+  VS_ASSERT(packed != 0 && (kind != VS_PICKLE_WIDE || bits < m->wide.count));
+  return kind == VS_PICKLE_WIDE ? m->wide.data[bits] : (vs_value){.bits = bits, .kind = kind - 1};
 }
 
 /* A reference to a memo entry at `p`, from where at least 5 bytes are in the window: BINGET or LONG_BINGET. Returns
@@ -149,7 +182,9 @@ vs_status vs_pickle__fold_items(vs_pickle_machine *m, bool is_mapping, bool is_t
                                 size_t count, vs_value *value);
 vs_status vs_pickle__seal(vs_pickle_machine *m, vs_pickle_open *c);
 vs_status vs_pickle__collapse(vs_pickle_machine *m, size_t from);
+vs_status vs_pickle__close_dict_below(vs_pickle_machine *m);
 vs_status vs_pickle__begin_empty(vs_pickle_machine *m, bool is_mapping);
+vs_status vs_pickle__pack_wide(vs_pickle_machine *m, vs_value value, uint64_t *packed);
 vs_status vs_pickle__extend_from_mark(vs_pickle_machine *m, bool is_mapping);
 vs_status vs_pickle__extend_by(vs_pickle_machine *m, size_t count, bool is_mapping);
 vs_status vs_pickle__container_from_mark(vs_pickle_machine *m, bool is_mapping);
@@ -164,8 +199,30 @@ vs_status vs_pickle__memo_line(vs_pickle_machine *m, vs_status (*use)(vs_pickle_
 vs_status vs_pickle__memo_sized(vs_pickle_machine *m, size_t size,
                                 vs_status (*use)(vs_pickle_machine *, uint64_t));
 
+/* A value as an entry of the memo. */
+static inline vs_status vs_pickle__pack(vs_pickle_machine *m, vs_value value, uint64_t *packed) {
+  if (value.bits >> 56 != 0) return vs_pickle__pack_wide(m, value, packed);
+  *packed = (uint64_t)(value.kind + 1) << 56 | value.bits;
+  return VS_OK;
+}
+
+/* Adds the memo entry that follows all others, for which there is room; `value` is closed. */
+static inline vs_status vs_pickle__memo_add(vs_pickle_machine *m, vs_value value) {
+  VS_ASSERT(m->memo.count < m->memo.capacity && value.kind != VS_PICKLE_KIND_OPEN);
+  VS_TRY(vs_pickle__pack(m, value, &m->memo.data[m->memo.count]));
+  m->memo.count++;
+  m->memo_set++;
+  return VS_OK;
+}
+
 /* pickle_lists.c */
 vs_status vs_pickle__empty_list(vs_pickle_machine *m);
+void vs_pickle__body_find(const vs_pickle_machine *m, const uint8_t *p, vs_pickle_found_body *found);
+void vs_pickle__body_use(vs_pickle_machine *m, const vs_pickle_found_body *found);
+
+/* pickle_dicts.c */
+void vs_pickle__forget_skeleton(vs_pickle_machine *m);
+vs_status vs_pickle__empty_dict(vs_pickle_machine *m);
 
 /* pickle_scalars.c */
 vs_status vs_pickle__take_line(vs_pickle_machine *m, vs_str *line);

@@ -15,12 +15,11 @@ vs_status vs_pickle__values_start(vs_pickle_machine *m, size_t count, size_t *st
   return VS_OK;
 }
 
-static uint64_t pack(vs_pickle_machine *m, vs_value value, vs_status *status) {
-  if (value.bits >> 56 == 0) return (uint64_t)(value.kind + 1) << 56 | value.bits;
-  *status = vs_vec_reserve(m->host, &m->wide, 1);
-  if (*status != VS_OK) return 0;
+vs_status vs_pickle__pack_wide(vs_pickle_machine *m, vs_value value, uint64_t *packed) {
+  VS_TRY(vs_vec_reserve(m->host, &m->wide, 1));
   m->wide.data[m->wide.count] = value;
-  return UINT64_C(0xff) << 56 | m->wide.count++;
+  *packed = (uint64_t)VS_PICKLE_WIDE << 56 | m->wide.count++;
+  return VS_OK;
 }
 
 /* ---- containers ------------------------------------------------------------------------------------------------ */
@@ -41,9 +40,7 @@ vs_status vs_pickle__seal(vs_pickle_machine *m, vs_pickle_open *c) {
   if (c->memo != VS_PICKLE_NO_MEMO) {
     const vs_value entry = vs_pickle__unpack(m, m->memo.data[c->memo]);
     if (entry.kind == VS_PICKLE_KIND_OPEN && entry.bits == (uint64_t)(c - m->open.data)) {
-      vs_status status = VS_OK;
-      m->memo.data[c->memo] = pack(m, c->value, &status);
-      return status;
+      return vs_pickle__pack(m, c->value, &m->memo.data[c->memo]);
     }
   }
   return VS_OK;
@@ -87,14 +84,18 @@ static vs_status begin_container(vs_pickle_machine *m, size_t at, bool is_mappin
   return VS_OK;
 }
 
-/* Begins an empty container. A dict directly below it is complete, because a container cannot be its next key.
- * Closing it now keeps the stack short if a writer puts a million dicts above one mark, as PyTorch's C++ pickler
- * does. */
-vs_status vs_pickle__begin_empty(vs_pickle_machine *m, bool is_mapping) {
+/* A container begins. A dict directly below it is complete, because a container cannot be its next key. Closing it now keeps
+ * the stack short if a writer puts a million dicts above one mark, as PyTorch's C++ pickler does. */
+vs_status vs_pickle__close_dict_below(vs_pickle_machine *m) {
   const vs_pickle_open *below = vs_pickle__innermost(m);
-  if (below != NULL && below->is_mapping && vs_pickle__end_of(below) == m->stack.count &&
-      below->at >= vs_pickle__fence(m))
-    VS_TRY(vs_pickle__collapse(m, below->at));
+  if (below == NULL || !below->is_mapping || vs_pickle__end_of(below) != m->stack.count ||
+      below->at < vs_pickle__fence(m))
+    return VS_OK;
+  return vs_pickle__collapse(m, below->at);
+}
+
+vs_status vs_pickle__begin_empty(vs_pickle_machine *m, bool is_mapping) {
+  VS_TRY(vs_pickle__close_dict_below(m));
   return begin_container(m, m->stack.count, is_mapping);
 }
 
@@ -211,9 +212,8 @@ vs_status vs_pickle__memo_put(vs_pickle_machine *m, uint64_t index) {
       value = c->value;
     }
   }
-  vs_status status = VS_OK;
-  const uint64_t packed = pack(m, value, &status);
-  VS_TRY(status);
+  uint64_t packed = 0;
+  VS_TRY(vs_pickle__pack(m, value, &packed));
   if (m->memo.data[index] == 0) m->memo_set++;
   else m->overwritten = true;
   VS_ASSERT(packed != 0);

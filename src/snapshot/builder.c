@@ -139,28 +139,72 @@ static vs_status fold_sequence(void *ctx, const vs_value *items, size_t count, b
 
 /* ---- mappings -------------------------------------------------------------------------------------------------- */
 
-static void sort_out(const vs_builder *b, const vs_value *pairs, size_t count, vs_fields *fields) {
-  fields->seen = 0;
-  fields->unknown = false;
+#define TOP_KEYS                                                                       \
+  (VS_KEY_BIT(SEGMENTS) | VS_KEY_BIT(DEVICE_TRACES) | VS_KEY_BIT(ALLOCATOR_SETTINGS) | \
+   VS_KEY_BIT(EXTERNAL_ANNOTATIONS) | VS_KEY_BIT(HOST_SEGMENTS) | VS_KEY_BIT(HOST_TRACES))
+
+/* The kind of a mapping with these keys. */
+static uint8_t place_of(uint64_t seen) {
+  if (seen & VS_KEY_BIT(ACTION)) return VS_IN_EVENT;
+  if (seen & (VS_KEY_BIT(BLOCKS) | VS_KEY_BIT(TOTAL_SIZE))) return VS_IN_SEGMENT;
+  if (seen & VS_KEY_BIT(STATE)) return VS_IN_BLOCK;
+  if (seen & VS_KEY_BIT(FILENAME) || (seen & VS_KEY_BIT(NAME) && seen & VS_KEY_BIT(LINE))) return VS_IN_FRAME;
+  if (seen & VS_KEY_BIT(STAGE)) return VS_IN_ANNOTATION;
+  if (seen & VS_KEY_BIT(REAL_SIZE)) return VS_IN_HISTORY;
+  return seen & TOP_KEYS ? VS_IN_TOP : 0;
+}
+
+static void learn_shape(const vs_builder *b, const vs_value *pairs, size_t count, vs_shape *shape) {
+  bool unknown = false;
+  shape->seen = 0;
+  shape->count = b->learn && count <= VS_SHAPE_KEYS ? (uint32_t)count : 0;
   for (size_t i = 0; i < count; i++) {
     const vs_value key = pairs[2 * i];
     const uint64_t index = key.bits - b->first_key;
+    if (key.kind != VS_VALUE_STRING) shape->count = 0;
+    if (i < VS_SHAPE_KEYS) shape->keys[i] = (uint32_t)key.bits;
     if (key.kind == VS_VALUE_STRING && index < VS_KEY_COUNT) {
-      fields->seen |= UINT64_C(1) << index;
-      fields->value[index] = &pairs[2 * i + 1]; /* the last one of a repeated key, as in Python */
+      shape->seen |= UINT64_C(1) << index;
+      shape->at[index] = 2 * i + 1;
     } else {
-      fields->unknown = true;
+      unknown = true;
     }
   }
+  shape->place = place_of(shape->seen);
+  for (uint64_t rest = shape->seen; rest != 0 && !unknown; rest &= rest - 1)
+    unknown = (key_places[__builtin_ctzll(rest)] & shape->place) == 0;
+  shape->is_foreign = unknown;
 }
 
-/* Counts the keys of a mapping that do not belong to `place`. */
-static vs_status count_unknown(vs_builder *b, const vs_value *pairs, size_t count, const vs_fields *fields,
-                               uint8_t place, const char *where) {
-  bool any = fields->unknown;
-  for (uint64_t rest = fields->seen; rest != 0 && !any; rest &= rest - 1)
-    any = (key_places[__builtin_ctzll(rest)] & place) == 0;
-  for (size_t i = 0; any && i < count; i++) {
+static inline bool is_key(const vs_value *pair, uint32_t id) {
+  return pair->bits == id && pair->kind == VS_VALUE_STRING;
+}
+
+/* Two keys at a time, because every mapping comes here. */
+static bool has_shape(const vs_shape *shape, const vs_value *pairs, size_t count) {
+  if (shape->count != count) return false;
+  const uint32_t *id = shape->keys, *const end = id + count;
+  if (count % 2 != 0 && !is_key(pairs, *id)) return false;
+  pairs += 2 * (count % 2);
+  for (id += count % 2; id != end; id += 2, pairs += 4)
+    if (!is_key(pairs, id[0]) || !is_key(pairs + 2, id[1])) return false;
+  return true;
+}
+
+/* The shape of a mapping, valid until the next call. */
+static const vs_shape *shape_of(vs_builder *b, const vs_value *pairs, size_t count) {
+  const uint64_t mixed = count == 0 ? 0 : count + pairs[0].bits + pairs[2 * (count - 1)].bits;
+  vs_shape *shape = &b->shapes[mixed % VS_SHAPES];
+  if (count == 0 || !has_shape(shape, pairs, count)) learn_shape(b, pairs, count, shape);
+  return shape;
+}
+
+/* Counts the keys of a mapping that do not belong to its place. */
+static vs_status count_unknown(vs_builder *b, const vs_value *pairs, size_t count, uint8_t place) {
+  static const char *const names[] = {"trace entry", "segment",    "block",   "history",
+                                      "frame",       "annotation", "snapshot"};
+  const char *where = names[__builtin_ctz(place)];
+  for (size_t i = 0; i < count; i++) {
     const vs_value key = pairs[2 * i];
     const uint64_t index = key.bits - b->first_key;
     if (key.kind == VS_VALUE_STRING && index < VS_KEY_COUNT && (key_places[index] & place) != 0) continue;
@@ -172,10 +216,10 @@ static vs_status count_unknown(vs_builder *b, const vs_value *pairs, size_t coun
 /* The top-level fields of a snapshot. "traces" is of an old wrapper and adds nothing, so it is ignored. */
 static vs_status top(vs_builder *b, const vs_fields *fields, vs_value *out) {
   vs_top t = {0};
-#define TAKE(KEY, member, flag)              \
-  if (fields->seen & VS_KEY_BIT(KEY)) {      \
-    t.member = *fields->value[VS_KEY_##KEY]; \
-    t.has |= (flag);                         \
+#define TAKE(KEY, member, flag)                       \
+  if (fields->seen & VS_KEY_BIT(KEY)) {               \
+    t.member = *vs_field_value(fields, VS_KEY_##KEY); \
+    t.has |= (flag);                                  \
   }
   TAKE(SEGMENTS, segments, VS_HAS_SEGMENTS)
   TAKE(DEVICE_TRACES, device_traces, VS_HAS_TRACES)
@@ -205,45 +249,22 @@ static vs_status dict(vs_builder *b, const vs_value *pairs, size_t count, vs_val
   return VS_OK;
 }
 
-#define TOP_KEYS                                                                       \
-  (VS_KEY_BIT(SEGMENTS) | VS_KEY_BIT(DEVICE_TRACES) | VS_KEY_BIT(ALLOCATOR_SETTINGS) | \
-   VS_KEY_BIT(EXTERNAL_ANNOTATIONS) | VS_KEY_BIT(HOST_SEGMENTS) | VS_KEY_BIT(HOST_TRACES))
-
 static vs_status fold_mapping(void *ctx, const vs_value *pairs, size_t count, vs_value *out,
                               vs_error *error) {
   vs_builder *b = ctx;
-  vs_fields fields;
-  sort_out(b, pairs, count, &fields);
-  const uint64_t seen = fields.seen;
-  if (seen & VS_KEY_BIT(ACTION)) {
-    VS_TRY(vs_builder_event(b, &fields, out, error));
-    return count_unknown(b, pairs, count, &fields, VS_IN_EVENT, "trace entry");
+  const vs_shape *shape = shape_of(b, pairs, count);
+  const vs_fields fields = {.seen = shape->seen, .at = shape->at, .pairs = pairs};
+  switch (shape->place) {
+    case VS_IN_EVENT: VS_TRY(vs_builder_event(b, &fields, out, error)); break;
+    case VS_IN_SEGMENT: VS_TRY(vs_builder_segment(b, &fields, out, error)); break;
+    case VS_IN_BLOCK: VS_TRY(vs_builder_block(b, &fields, out, error)); break;
+    case VS_IN_FRAME: VS_TRY(vs_builder_frame(b, &fields, out, error)); break;
+    case VS_IN_ANNOTATION: VS_TRY(vs_builder_annotation(b, &fields, out, error)); break;
+    case VS_IN_HISTORY: VS_TRY(vs_builder_history(b, &fields, out, error)); break;
+    case VS_IN_TOP: VS_TRY(top(b, &fields, out)); break;
+    default: return dict(b, pairs, count, out);
   }
-  if (seen & (VS_KEY_BIT(BLOCKS) | VS_KEY_BIT(TOTAL_SIZE))) {
-    VS_TRY(vs_builder_segment(b, &fields, out, error));
-    return count_unknown(b, pairs, count, &fields, VS_IN_SEGMENT, "segment");
-  }
-  if (seen & VS_KEY_BIT(STATE)) {
-    VS_TRY(vs_builder_block(b, &fields, out, error));
-    return count_unknown(b, pairs, count, &fields, VS_IN_BLOCK, "block");
-  }
-  if (seen & VS_KEY_BIT(FILENAME) || (seen & VS_KEY_BIT(NAME) && seen & VS_KEY_BIT(LINE))) {
-    VS_TRY(vs_builder_frame(b, &fields, out, error));
-    return count_unknown(b, pairs, count, &fields, VS_IN_FRAME, "frame");
-  }
-  if (seen & VS_KEY_BIT(STAGE)) {
-    VS_TRY(vs_builder_annotation(b, &fields, out, error));
-    return count_unknown(b, pairs, count, &fields, VS_IN_ANNOTATION, "annotation");
-  }
-  if (seen & VS_KEY_BIT(REAL_SIZE)) {
-    VS_TRY(vs_builder_history(b, &fields, out, error));
-    return count_unknown(b, pairs, count, &fields, VS_IN_HISTORY, "history");
-  }
-  if (seen & TOP_KEYS) {
-    VS_TRY(top(b, &fields, out));
-    return count_unknown(b, pairs, count, &fields, VS_IN_TOP, "snapshot");
-  }
-  return dict(b, pairs, count, out);
+  return shape->is_foreign ? count_unknown(b, pairs, count, shape->place) : VS_OK;
 }
 
 /* ---- life ------------------------------------------------------------------------------------------------------ */
@@ -271,11 +292,12 @@ static vs_status init(vs_builder *b) {
   return VS_OK;
 }
 
-vs_status vs_builder_create(const vs_host *host, vs_builder **out) {
+vs_status vs_builder_create(const vs_host *host, bool learn, vs_builder **out) {
   *out = NULL;
   vs_builder *b = vs_host_alloc(host, sizeof *b);
   if (b == NULL) return VS_NO_MEMORY;
   *b = (vs_builder){.host = host,
+                    .learn = learn,
                     .fold = {.ctx = b,
                              .string = fold_string,
                              .sequence = fold_sequence,

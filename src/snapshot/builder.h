@@ -36,7 +36,9 @@ typedef enum vs_built_kind {
 
 typedef struct vs_builder vs_builder;
 
-VS_MUST_CHECK vs_status vs_builder_create(const vs_host *host, vs_builder **out);
+/* `learn`: whether the place of each key is remembered for mappings with the same keys; without it each is looked at anew, which gives the
+ * same rows. */
+VS_MUST_CHECK vs_status vs_builder_create(const vs_host *host, bool learn, vs_builder **out);
 void vs_builder_destroy(vs_builder *builder);
 
 /* The consumer for a reader; valid as long as the builder. */

@@ -26,12 +26,31 @@ typedef enum vs_key {
 _Static_assert(VS_KEY_COUNT <= 64, "a set of keys is one uint64_t");
 #define VS_KEY_BIT(name) (UINT64_C(1) << VS_KEY_##name)
 
-/* The known keys of one mapping: value[k] is set exactly if bit k of `seen` is. */
-typedef struct vs_fields {
+/* What the keys of a mapping, in their order, say about it. A file has few such shapes, and a million mappings of some.
+ * Invariant: bit k of `seen` is set exactly if key k is among the keys; at[k] is then the index of its value, the last one of a repeated
+ * key, as in Python. A shape that is looked for has `count` keys, all of them strings, with the ids keys[0 .. count). */
+enum { VS_SHAPE_KEYS = 32, VS_SHAPES = 8 };
+typedef struct vs_shape {
   uint64_t seen;
-  bool unknown; /* the mapping has other keys, too */
-  const vs_value *value[VS_KEY_COUNT];
+  uint8_t place;   /* VS_IN_...: the kind of the mapping; 0: it is no row */
+  bool is_foreign; /* it has keys that are counted as unknown */
+  uint32_t count;
+  uint32_t keys[VS_SHAPE_KEYS];
+  size_t at[VS_KEY_COUNT];
+} vs_shape;
+
+/* The known keys of one mapping, and their values. */
+typedef struct vs_fields {
+  uint64_t seen;    /* the shape's */
+  const size_t *at; /* the shape's */
+  const vs_value *pairs;
 } vs_fields;
+
+/* The value of a key that the shape has. */
+static inline const vs_value *vs_field_value(const vs_fields *fields, vs_key key) {
+  VS_ASSERT(fields->seen >> key & 1);
+  return &fields->pairs[fields->at[key]];
+}
 
 /* Some rows of one kind in order: first, first + 1, ... if `rows_at` is VS_ROWS_RUN, else list_rows[rows_at ...]. */
 #define VS_ROWS_RUN SIZE_MAX
@@ -75,6 +94,8 @@ struct vs_builder {
   vs_map action_by_string;
   uint64_t last_stream_handle; /* cache of the row before, because streams seldom change */
   uint32_t last_stream;        /* its index + 1; 0: no row yet */
+  bool learn;                  /* vs_builder_create */
+  vs_shape shapes[VS_SHAPES];  /* a cache; count 0: unused */
 };
 
 /* builder_rows.c: each makes one row from the fields of a mapping. */

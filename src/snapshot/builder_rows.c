@@ -12,13 +12,14 @@ static const char *const key_texts[VS_KEY_COUNT] = {
 };
 
 /* The value of a key; NULL if it is absent or None. */
-static const vs_value *field(const vs_fields *fields, vs_key key) {
-  if ((fields->seen >> key & 1) == 0 || fields->value[key]->kind == VS_VALUE_NONE) return NULL;
-  return fields->value[key];
+static inline const vs_value *field(const vs_fields *fields, vs_key key) {
+  if ((fields->seen >> key & 1) == 0) return NULL;
+  const vs_value *value = vs_field_value(fields, key);
+  return value->kind == VS_VALUE_NONE ? NULL : value;
 }
 
 /* A whole number that was written as a float, as some tools that write JSON do. */
-static bool whole(vs_value value, int64_t *out) {
+__attribute__((noinline)) static bool whole(vs_value value, int64_t *out) {
   if (value.kind != VS_VALUE_REAL) return false;
   const double real = vs_f64_from_bits(value.bits);
   if (!(real >= -9007199254740992.0 && real <= 9007199254740992.0)) return false;
@@ -26,7 +27,8 @@ static bool whole(vs_value value, int64_t *out) {
   return (double)*out == real;
 }
 
-static vs_status wrong(vs_error *error, vs_key key, const char *where, const char *wanted) {
+__attribute__((noinline)) static vs_status wrong(vs_error *error, vs_key key, const char *where,
+                                                 const char *wanted) {
   return vs_fail(error, VS_BAD_FORMAT, VS_NO_OFFSET, "\"%s\" of a %s is not %s", key_texts[key], where,
                  wanted);
 }
@@ -114,7 +116,7 @@ vs_status vs_builder_skipped(vs_builder *b, const char *where, uint32_t key) {
   return VS_OK;
 }
 
-static vs_status skipped(vs_builder *b, vs_key key, const char *where) {
+__attribute__((noinline)) static vs_status skipped(vs_builder *b, vs_key key, const char *where) {
   return vs_builder_skipped(b, where, b->first_key + key);
 }
 
@@ -153,14 +155,8 @@ static vs_status take_pool(vs_builder *b, const vs_fields *fields, vs_key key, c
   return VS_OK;
 }
 
-static vs_status take_stream(vs_builder *b, const vs_fields *fields, const char *where, uint32_t *out,
-                             vs_error *error) {
-  uint64_t handle = 0;
-  VS_TRY(take_address(fields, VS_KEY_STREAM, where, &handle, error));
-  if (b->last_stream != 0 && b->last_stream_handle == handle) {
-    *out = b->last_stream - 1;
-    return VS_OK;
-  }
+/* The index of a stream that is not the one of the row before. */
+__attribute__((noinline)) static vs_status stream_index(vs_builder *b, uint64_t handle, uint32_t *out) {
   const size_t slot = vs_map_find(&b->stream_by_handle, handle);
   if (slot != VS_MAP_NONE) {
     *out = b->stream_by_handle.slots[slot].value;
@@ -177,15 +173,20 @@ static vs_status take_stream(vs_builder *b, const vs_fields *fields, const char 
   return VS_OK;
 }
 
+static vs_status take_stream(vs_builder *b, const vs_fields *fields, const char *where, uint32_t *out,
+                             vs_error *error) {
+  uint64_t handle = 0;
+  VS_TRY(take_address(fields, VS_KEY_STREAM, where, &handle, error));
+  if (b->last_stream == 0 || b->last_stream_handle != handle) return stream_index(b, handle, out);
+  *out = b->last_stream - 1;
+  return VS_OK;
+}
+
 /* ---- events ---------------------------------------------------------------------------------------------------- */
 
-/* The index of an action in the snapshot's table, which begins with the known kinds. */
-static vs_status action_index(vs_builder *b, uint32_t string, uint16_t *out, vs_error *error) {
-  const uint64_t known = (uint64_t)string - b->s->actions.data[0]; /* their string ids are consecutive */
-  if (known < VS_EVENT_KIND_COUNT) {
-    *out = (uint16_t)known;
-    return VS_OK;
-  }
+/* The index of an action that is no known kind. */
+__attribute__((noinline)) static vs_status unknown_action(vs_builder *b, uint32_t string, uint16_t *out,
+                                                          vs_error *error) {
   const size_t slot = vs_map_find(&b->action_by_string, string);
   if (slot != VS_MAP_NONE) {
     *out = (uint16_t)b->action_by_string.slots[slot].value;
@@ -202,45 +203,40 @@ static vs_status action_index(vs_builder *b, uint32_t string, uint16_t *out, vs_
   return VS_OK;
 }
 
-vs_status vs_builder_event(vs_builder *b, const vs_fields *fields, vs_value *out, vs_error *error) {
+/* The index of an action in the snapshot's table, which begins with the known kinds. */
+static vs_status action_index(vs_builder *b, uint32_t string, uint16_t *out, vs_error *error) {
+  const uint64_t known = (uint64_t)string - b->s->actions.data[0]; /* their string ids are consecutive */
+  if (known >= VS_EVENT_KIND_COUNT) return unknown_action(b, string, out, error);
+  *out = (uint16_t)known;
+  return VS_OK;
+}
+
+/* A trace has a million entries, so what takes their values is inlined here. */
+__attribute__((flatten)) vs_status vs_builder_event(vs_builder *b, const vs_fields *fields, vs_value *out,
+                                                    vs_error *error) {
   static const char where[] = "trace entry";
   const vs_value *action = field(fields, VS_KEY_ACTION);
   if (action == NULL || action->kind != VS_VALUE_STRING) return wrong(error, VS_KEY_ACTION, where, "a name");
-  vs_events *events = &b->s->events;
-  uint16_t index = 0;
-  uint32_t row, stream, stack, pool, compile_context, user_metadata, category, forward_frames;
-  uint64_t address = 0, size = 0;
-  int64_t time_us = VS_NO_TIME;
-  VS_TRY(action_index(b, (uint32_t)action->bits, &index, error));
-  const vs_key address_key =
-      index == VS_EVENT_OOM && field(fields, VS_KEY_DEVICE_FREE) != NULL ? VS_KEY_DEVICE_FREE : VS_KEY_ADDR;
-  VS_TRY(take_address(fields, address_key, where, &address, error));
-  VS_TRY(take_size(fields, VS_KEY_SIZE, where, &size, error));
-  VS_TRY(take_time(fields, where, &time_us, error));
-  VS_TRY(take_stream(b, fields, where, &stream, error));
-  VS_TRY(take_list(b, fields, VS_KEY_FRAMES, where, VS_BUILT_STACK, &stack));
-  VS_TRY(take_list(b, fields, VS_KEY_FORWARD_FRAMES, where, VS_BUILT_TEXTS, &forward_frames));
-  VS_TRY(take_pool(b, fields, VS_KEY_POOL_ID, where, &pool));
-  VS_TRY(take_string(b, fields, VS_KEY_COMPILE_CONTEXT, where, &compile_context));
-  VS_TRY(take_string(b, fields, VS_KEY_USER_METADATA, where, &user_metadata));
-  VS_TRY(take_string(b, fields, VS_KEY_CATEGORY, where, &category));
-
-  VS_TRY(vs_events_add(b->host, events, &row));
-  VS_ASSERT(row + 1 == events->count && index < b->s->actions.count);
-  VS_TRY(vs_events_set_action(b->host, events, row, index));
-  VS_TRY(vs_events_set_address(b->host, events, row, address));
-  VS_TRY(vs_events_set_size(b->host, events, row, size));
-  VS_TRY(vs_events_set_stream(b->host, events, row, stream));
-  VS_TRY(vs_events_set_time_us(b->host, events, row, time_us));
-  VS_TRY(vs_events_set_stack(b->host, events, row, stack));
-  VS_TRY(vs_events_set_pool(b->host, events, row, pool));
-  VS_TRY(vs_events_set_compile_context(b->host, events, row, compile_context));
-  VS_TRY(vs_events_set_user_metadata(b->host, events, row, user_metadata));
-  VS_TRY(vs_events_set_category(b->host, events, row, category));
-  VS_TRY(vs_events_set_forward_frames(b->host, events, row, forward_frames));
-  VS_TRY(vs_events_set_missing(b->host, events, row,
-                               field(fields, address_key) == NULL ? VS_EVENT_NO_ADDRESS : 0));
-  *out = (vs_value){.bits = row, .kind = VS_BUILT_EVENT};
+  vs_event_row row = {.time_us = VS_NO_TIME};
+  uint32_t at = 0;
+  VS_TRY(action_index(b, (uint32_t)action->bits, &row.action, error));
+  const vs_key address_key = row.action == VS_EVENT_OOM && field(fields, VS_KEY_DEVICE_FREE) != NULL
+                                 ? VS_KEY_DEVICE_FREE
+                                 : VS_KEY_ADDR;
+  VS_TRY(take_address(fields, address_key, where, &row.address, error));
+  VS_TRY(take_size(fields, VS_KEY_SIZE, where, &row.size, error));
+  VS_TRY(take_time(fields, where, &row.time_us, error));
+  VS_TRY(take_stream(b, fields, where, &row.stream, error));
+  VS_TRY(take_list(b, fields, VS_KEY_FRAMES, where, VS_BUILT_STACK, &row.stack));
+  VS_TRY(take_list(b, fields, VS_KEY_FORWARD_FRAMES, where, VS_BUILT_TEXTS, &row.forward_frames));
+  VS_TRY(take_pool(b, fields, VS_KEY_POOL_ID, where, &row.pool));
+  VS_TRY(take_string(b, fields, VS_KEY_COMPILE_CONTEXT, where, &row.compile_context));
+  VS_TRY(take_string(b, fields, VS_KEY_USER_METADATA, where, &row.user_metadata));
+  VS_TRY(take_string(b, fields, VS_KEY_CATEGORY, where, &row.category));
+  row.missing = field(fields, address_key) == NULL ? VS_EVENT_NO_ADDRESS : 0;
+  VS_ASSERT(row.action < b->s->actions.count);
+  VS_TRY(vs_events_append(b->host, &b->s->events, &row, &at));
+  *out = (vs_value){.bits = at, .kind = VS_BUILT_EVENT};
   return VS_OK;
 }
 

@@ -23,13 +23,16 @@ static vs_status grow_columns(const vs_host *host, vs_events *events, uint32_t r
   return VS_OK;
 }
 
+static vs_status reserve_row(const vs_host *host, vs_events *events) {
+  if (events->count < events->capacity) return VS_OK;
+  if (events->count >= UINT32_MAX - 2) return VS_LIMIT;
+  uint64_t rows = events->capacity + (uint64_t)events->capacity / 2 + (VS_HOSTILE ? 1 : 64);
+  if (rows > UINT32_MAX - 2) rows = UINT32_MAX - 2;
+  return grow_columns(host, events, (uint32_t)rows);
+}
+
 vs_status vs_events_add(const vs_host *host, vs_events *events, uint32_t *row) {
-  if (events->count == events->capacity) {
-    if (events->count >= UINT32_MAX - 2) return VS_LIMIT;
-    uint64_t rows = events->capacity + (uint64_t)events->capacity / 2 + (VS_HOSTILE ? 1 : 64);
-    if (rows > UINT32_MAX - 2) rows = UINT32_MAX - 2;
-    VS_TRY(grow_columns(host, events, (uint32_t)rows));
-  }
+  VS_TRY(reserve_row(host, events));
   *row = events->count++;
   VS_ASSERT(events->count <= events->capacity);
 #define VS_EVENT_COLUMN(type, name, absent) \
@@ -54,6 +57,19 @@ vs_status vs_events_add(const vs_host *host, vs_events *events, uint32_t *row) {
   }
 #include "snapshot/event_columns.def"
 #undef VS_EVENT_COLUMN
+
+vs_status vs_events_append(const vs_host *host, vs_events *events, const vs_event_row *values,
+                           uint32_t *row) {
+  VS_TRY(reserve_row(host, events));
+  const uint32_t at = events->count++;
+  *row = at;
+#define VS_EVENT_COLUMN(type, name, absent)                  \
+  if (events->name != NULL) events->name[at] = values->name; \
+  else if (values->name != (type)(absent)) VS_TRY(vs_events_set_##name(host, events, at, values->name));
+#include "snapshot/event_columns.def"
+#undef VS_EVENT_COLUMN
+  return VS_OK;
+}
 
 void vs_events_deinit(const vs_host *host, vs_events *events) {
 #define VS_EVENT_COLUMN(type, name, absent) \

@@ -318,6 +318,17 @@ void vs_snapshot_destroy(vs_snapshot *snapshot);
 VS_MUST_CHECK vs_status vs_events_add(const vs_host *host, vs_events *events, uint32_t *row);
 void vs_events_deinit(const vs_host *host, vs_events *events);
 
+/* The values of all columns for one row. */
+typedef struct vs_event_row {
+#define VS_EVENT_COLUMN(type, name, absent) type name;
+#include "snapshot/event_columns.def"
+#undef VS_EVENT_COLUMN
+} vs_event_row;
+
+/* Adds a row with these values; *row is its number. */
+VS_MUST_CHECK vs_status vs_events_append(const vs_host *host, vs_events *events, const vs_event_row *values,
+                                         uint32_t *row);
+
 /* vs_events_set_size(host, events, row, value) and so on. Setting `absent` never allocates a column. */
 #define VS_EVENT_COLUMN(type, name, absent)                                                          \
   VS_MUST_CHECK vs_status vs_events_set_##name(const vs_host *host, vs_events *events, uint32_t row, \

@@ -58,8 +58,8 @@ static vs_status refuse_other(const vs_input *input, vs_error *error) {
                  (uint64_t)p[0]);
 }
 
-static vs_status fold_input(vs_input *input, content found, const vs_fold *fold, vs_snapshot *facts,
-                            vs_value *root, vs_error *error) {
+static vs_status fold_input(vs_input *input, content found, const vs_fold *fold, bool each_opcode,
+                            vs_snapshot *facts, vs_value *root, vs_error *error) {
   vs_status status;
   switch (found) {
     case CONTENT_EMPTY: return vs_fail(error, VS_TRUNCATED, VS_NO_OFFSET, "the file is empty");
@@ -75,7 +75,7 @@ static vs_status fold_input(vs_input *input, content found, const vs_fold *fold,
   }
   vs_pickle_info info;
   facts->format = VS_FORMAT_PICKLE;
-  status = vs_pickle_fold(input, fold, root, &info, error);
+  status = vs_pickle_fold(input, fold, &(vs_pickle_options){.each_opcode = each_opcode}, root, &info, error);
   facts->pickle_protocol = info.protocol;
   facts->bytes = info.size;
   return status;
@@ -96,12 +96,13 @@ static vs_status drain(vs_input *input, uint64_t *other, vs_error *error) {
   }
 }
 
-static vs_status read_nested(vs_input *input, content found, vs_snapshot **out, vs_error *error) {
+static vs_status read_nested(vs_input *input, content found, bool each_opcode, vs_snapshot **out,
+                             vs_error *error) {
   vs_builder *builder = NULL;
   vs_snapshot facts = {0};
   vs_value root;
-  VS_TRY(vs_builder_create(input->host, &builder));
-  vs_status status = fold_input(input, found, vs_builder_fold(builder), &facts, &root, error);
+  VS_TRY(vs_builder_create(input->host, !each_opcode, &builder));
+  vs_status status = fold_input(input, found, vs_builder_fold(builder), each_opcode, &facts, &root, error);
   if (status == VS_OK) status = drain(input, &facts.trailing_bytes, error);
   if (status == VS_OK) {
     status = vs_builder_finish(builder, root, out, error);
@@ -174,7 +175,7 @@ static vs_status read_all(vs_input *input, const vs_read_options *options, vs_sn
   if (found == CONTENT_VRAM) return read_recording(input, options, out, error);
   const vs_file_format account = account_format(input, options);
   if (account != VS_FORMAT_PICKLE) return read_account(input, options, account, out, error);
-  return read_nested(input, found, out, error);
+  return read_nested(input, found, options != NULL && options->each_opcode, out, error);
 }
 
 vs_status vs_snapshot_read(const vs_host *host, vs_reader reader, const vs_read_options *options,

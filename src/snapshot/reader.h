@@ -37,6 +37,9 @@ typedef struct vs_read_options {
    * borrowed until the next call. */
   size_t (*name)(void *ctx, vs_str path, vs_str build_id, uint64_t offset, vs_place_name *names);
   void *name_ctx;
+  /* Reads a pickle opcode by opcode and every dict key by key, without what was learned from those before. The snapshot and the errors are
+   * the same; tests compare both. */
+  bool each_opcode;
   const vs_account_readers *accounts; /* NULL: only PyTorch's snapshots and recordings are read */
 } vs_read_options;
 

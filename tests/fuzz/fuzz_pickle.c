@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   vs_budget_init(&budget, vs_host_default(), MEMORY);
   const vs_fold fold = counting_fold_init(&counted, size);
   must(vs_input_init(&input, &budget.host, vs_reader_from_bytes(&bytes, data, size)) == VS_OK);
-  const vs_status status = vs_pickle_fold(&input, &fold, &root, &info, &error);
+  const vs_status status = vs_pickle_fold(&input, &fold, NULL, &root, &info, &error);
   check_answer(&counted, status, &root, &error);
   must(status != VS_OK || (info.size <= size && info.protocol <= 5 && info.lists_known <= info.lists));
   vs_input_deinit(&input);

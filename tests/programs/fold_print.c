@@ -118,7 +118,7 @@ int main(int argc, char **argv) {
   const vs_fold fold = {&p, on_string, on_sequence, on_mapping, text_of};
   const bool json = argc > 1 && strcmp(argv[1], "--json") == 0;
   const vs_status status = json ? vs_json_fold(&input, &fold, NULL, &root, &error)
-                                : vs_pickle_fold(&input, &fold, &root, &info, &error);
+                                : vs_pickle_fold(&input, &fold, NULL, &root, &info, &error);
   if (status == VS_OK) {
     vs_text out;
     vs_text_init(&out, host, NULL);

@@ -77,7 +77,7 @@ static vs_status fold(const vs_host *host, vs_str pickle, bool in_drops, outcome
   if (in_drops) reader.read = read_one;
   vs_input input;
   o->status = vs_input_init(&input, host, reader);
-  if (o->status == VS_OK) o->status = vs_pickle_fold(&input, &consumer, &o->root, &o->info, &o->error);
+  if (o->status == VS_OK) o->status = vs_pickle_fold(&input, &consumer, NULL, &o->root, &o->info, &o->error);
   vs_input_deinit(&input);
   return o->status;
 }
