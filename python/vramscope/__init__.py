@@ -56,6 +56,7 @@ _HOME = {
     "ServedView": "_view",
     "Snapshot": "query",
     "Step": "_tracker",
+    "Table": "_table",
     "TrackedTensor": "gpu_mem_track",
     "Tracker": "_tracker",
     "UnsupportedError": "errors",

@@ -26,6 +26,7 @@ from vramscope import _native, errors
 from vramscope._intake import Progress, load
 
 if TYPE_CHECKING:
+    from vramscope._table import Table
     from vramscope._view import ServedView, View
 
 __all__ = ["Snapshot", "open"]  # and the methods, below
@@ -66,6 +67,15 @@ class Snapshot:
         a device, an event or a moment that the snapshot does not have."""
         reply = self.request(_request(method, parameters))
         return _READERS[_METHODS[method]["reply"]](reply)
+
+    def table(self, what: str = "events", **parameters: Any) -> Table:
+        """A table for pandas, polars, DuckDB and pyarrow: "events", "blocks", "segments" (of the end) or "live" (allocations at a moment).
+        `parameters` are those of `export`: `device`, `filter`, and of "live" `at`. docs/formats/query.md, "export", describes the columns.
+
+        Raises ArgumentError, NotFoundError."""
+        from vramscope._table import make_table
+
+        return make_table(self, what, parameters)
 
     def close(self) -> None:
         """Frees the memory of the snapshot; arrays of earlier replies stay valid."""

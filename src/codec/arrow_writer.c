@@ -26,9 +26,10 @@ static void put_type(vs_flat *flat, size_t from, vs_field_type type) {
   size_t at[2];
   switch (type) {
     case VS_FIELD_I64:
+    case VS_FIELD_U64:
       vs_flat_table(flat, from, int_sizes, 2, at);
       vs_flat_put(flat, at[0], 64, 4);
-      vs_flat_put(flat, at[1], true, 1);
+      vs_flat_put(flat, at[1], type == VS_FIELD_I64, 1);
       break;
     case VS_FIELD_F64:
       vs_flat_table(flat, from, float_sizes, 1, at);
@@ -43,6 +44,7 @@ static void put_type(vs_flat *flat, size_t from, vs_field_type type) {
 static void put_field(vs_flat *flat, size_t from, const vs_field *field) {
   static const uint8_t sizes[] = {4, 1, 1, 4, 0, 4};
   static const uint8_t types[] = {[VS_FIELD_I64] = TYPE_INT,
+                                  [VS_FIELD_U64] = TYPE_INT,
                                   [VS_FIELD_F64] = TYPE_FLOAT,
                                   [VS_FIELD_BOOL] = TYPE_BOOL,
                                   [VS_FIELD_TEXT] = TYPE_UTF8};
@@ -114,6 +116,7 @@ static buffer_sizes sizes_of(vs_field_type type, const vs_record_column *column,
   buffer_sizes sizes = {.of = {column->nulls == 0 ? 0 : (rows + 7) / 8}, .count = 2};
   switch (type) {
     case VS_FIELD_I64:
+    case VS_FIELD_U64:
     case VS_FIELD_F64: sizes.of[1] = 8 * (uint64_t)rows; break;
     case VS_FIELD_BOOL: sizes.of[1] = (rows + 7) / 8; break;
     case VS_FIELD_TEXT:
@@ -184,6 +187,7 @@ static void put_column(vs_arrow *arrow, vs_field_type type, const vs_record_colu
   if (column->nulls != 0) put_known(arrow, column, rows);
   switch (type) {
     case VS_FIELD_I64:
+    case VS_FIELD_U64:
     case VS_FIELD_F64: put(arrow, column->values.data, rows * sizeof *column->values.data); break;
     case VS_FIELD_BOOL: put_truths(arrow, column, rows); break;
     case VS_FIELD_TEXT: put_texts(arrow, column, rows); break;

@@ -5,7 +5,7 @@
 #ifndef VS_CODEC_CSV_WRITER_H
 #define VS_CODEC_CSV_WRITER_H
 
-#include "base/text.h"
+#include "codec/records.h"
 
 typedef struct vs_csv {
   vs_text *text;
@@ -22,5 +22,12 @@ void vs_csv_unknown(vs_csv *csv);
 
 /* The row has at least one field. */
 void vs_csv_row_end(vs_csv *csv);
+
+/* ---- typed rows */
+
+/* A row with the names of the fields. */
+void vs_csv_names(vs_csv *csv, const vs_record_type *type);
+/* The rows of a batch; a truth is 1 or 0. A failure of theirs is one of the text. */
+void vs_csv_records(vs_csv *csv, const vs_records *records);
 
 #endif

@@ -8,7 +8,14 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers are written a
 /* Numbers of parquet.thrift. */
 enum { BOOLEAN = 0, INT64 = 2, DOUBLE = 5, BYTE_ARRAY = 6 };
 enum { PLAIN = 0, RLE = 3, RLE_DICTIONARY = 8, UNCOMPRESSED = 0 };
-enum { DATA_PAGE = 0, DICTIONARY_PAGE = 2, OPTIONAL = 1, CONVERTED_UTF8 = 0, LOGICAL_STRING = 1 };
+enum {
+  DATA_PAGE = 0,
+  DICTIONARY_PAGE = 2,
+  OPTIONAL = 1,
+  CONVERTED_UTF8 = 0,
+  CONVERTED_UINT_64 = 14,
+  LOGICAL_STRING = 1
+};
 static const char magic[] = "PAR1";
 
 static void put(vs_parquet *parquet, const void *data, size_t size) {
@@ -207,8 +214,11 @@ void vs_parquet_records(vs_parquet *parquet, const vs_records *records) {
 
 /* ---- the end */
 
-static const int32_t physical[] = {
-    [VS_FIELD_I64] = INT64, [VS_FIELD_F64] = DOUBLE, [VS_FIELD_BOOL] = BOOLEAN, [VS_FIELD_TEXT] = BYTE_ARRAY};
+static const int32_t physical[] = {[VS_FIELD_I64] = INT64,
+                                   [VS_FIELD_U64] = INT64,
+                                   [VS_FIELD_F64] = DOUBLE,
+                                   [VS_FIELD_BOOL] = BOOLEAN,
+                                   [VS_FIELD_TEXT] = BYTE_ARRAY};
 
 /* SchemaElement: type, repetition_type, name, num_children, converted_type, logicalType. The first one is the table. */
 static void build_schema(vs_thrift *thrift, const vs_record_type *type) {
@@ -229,6 +239,7 @@ static void build_schema(vs_thrift *thrift, const vs_record_type *type) {
       vs_thrift_struct_end(thrift);
       vs_thrift_struct_end(thrift);
     }
+    if (type->fields[i].type == VS_FIELD_U64) vs_thrift_i32(thrift, 6, CONVERTED_UINT_64);
     vs_thrift_item_end(thrift);
   }
 }

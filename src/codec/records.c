@@ -51,7 +51,10 @@ void vs_records_i64(vs_records *records, int64_t value) {
 }
 
 void vs_records_u64(vs_records *records, uint64_t value) {
-  put_number(records, VS_FIELD_I64, value <= INT64_MAX, value);
+  VS_ASSERT(records->next < records->type->field_count);
+  if (records->type->fields[records->next].type == VS_FIELD_U64)
+    put_number(records, VS_FIELD_U64, true, value);
+  else put_number(records, VS_FIELD_I64, value <= INT64_MAX, value);
 }
 
 void vs_records_f64(vs_records *records, double value) {

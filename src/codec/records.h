@@ -1,4 +1,5 @@
-/* Typed rows, a batch of them by columns: what the writers of tables take (sql_writer.h, arrow_writer.h, parquet_writer.h).
+/* Typed rows, a batch of them by columns: what the writers of tables take (csv_writer.h, sql_writer.h, arrow_writer.h,
+ * parquet_writer.h).
  *
  *   static const vs_field fields[] = {{"rank", VS_FIELD_I64}, {"name", VS_FIELD_TEXT}};
  *   static const vs_record_type type = {"ranks", fields, 2};
@@ -18,7 +19,13 @@
 
 #include "base/text.h"
 
-typedef enum vs_field_type { VS_FIELD_I64, VS_FIELD_F64, VS_FIELD_BOOL, VS_FIELD_TEXT } vs_field_type;
+typedef enum vs_field_type {
+  VS_FIELD_I64,
+  VS_FIELD_U64, /* addresses, identifiers, and sizes that a damaged file can make as large as it likes */
+  VS_FIELD_F64,
+  VS_FIELD_BOOL,
+  VS_FIELD_TEXT
+} vs_field_type;
 
 typedef struct vs_field {
   const char *name;
@@ -35,7 +42,7 @@ enum { VS_RECORDS_MOST_FIELDS = 32 };
 
 typedef struct vs_record_column {
   VS_VEC(uint64_t)
-  values; /* I64: as two's complement; F64: the bits; BOOL: 0 or 1; TEXT: the end of its bytes */
+  values; /* U64; I64: as two's complement; F64: the bits; BOOL: 0 or 1; TEXT: the end of its bytes */
   VS_VEC(uint8_t) known; /* 0: unknown */
   vs_text text;
   size_t nulls;
@@ -55,8 +62,9 @@ void vs_records_deinit(vs_records *records);
 
 void vs_records_null(vs_records *records);
 void vs_records_i64(vs_records *records, int64_t value);
-void vs_records_u64(vs_records *records, uint64_t value); /* unknown if it is more than INT64_MAX */
-void vs_records_f64(vs_records *records, double value);   /* unknown if it is not finite */
+void vs_records_u64(vs_records *records,
+                    uint64_t value); /* in VS_FIELD_I64: unknown if it is more than INT64_MAX */
+void vs_records_f64(vs_records *records, double value); /* unknown if it is not finite */
 void vs_records_bool(vs_records *records, bool value);
 void vs_records_str(vs_records *records, vs_str value); /* U+FFFD for each invalid byte */
 void vs_records_row_end(vs_records *records);

@@ -19,6 +19,7 @@ void vs_sql_str(vs_text *text, vs_str value) {
 
 void vs_sql_table(vs_text *text, const vs_record_type *type) {
   static const char *const types[] = {[VS_FIELD_I64] = "INTEGER",
+                                      [VS_FIELD_U64] = "INTEGER",
                                       [VS_FIELD_F64] = "REAL",
                                       [VS_FIELD_BOOL] = "INTEGER",
                                       [VS_FIELD_TEXT] = "TEXT"};
@@ -36,6 +37,7 @@ static void put_value(vs_text *text, vs_field_type type, const vs_record_column 
   }
   switch (type) {
     case VS_FIELD_I64:
+    case VS_FIELD_U64: /* SQLite's integers are signed: one of 2^63 or more is negative */
     case VS_FIELD_BOOL: vs_text_i64(text, (int64_t)value); break;
     case VS_FIELD_F64: vs_text_f64(text, vs_f64_from_bits(value)); break;
     case VS_FIELD_TEXT: vs_sql_str(text, vs_record_str(column, row)); break;

@@ -6,15 +6,13 @@
 #include "support/test.h"
 #include <stdio.h>
 
-static const vs_field fields[] = {{"n", VS_FIELD_I64},
-                                  {"part", VS_FIELD_F64},
-                                  {"is_odd", VS_FIELD_BOOL},
-                                  {"name", VS_FIELD_TEXT},
-                                  {"never", VS_FIELD_TEXT}};
-static const vs_record_type type = {"sample", fields, 5};
+static const vs_field fields[] = {{"n", VS_FIELD_I64},       {"part", VS_FIELD_F64},
+                                  {"is_odd", VS_FIELD_BOOL}, {"name", VS_FIELD_TEXT},
+                                  {"never", VS_FIELD_TEXT},  {"address", VS_FIELD_U64}};
+static const vs_record_type type = {"sample", fields, 6};
 enum { ROWS = 1000 };
 
-/* Row i: i - 500, i / 8, whether it is odd, one of 37 names, nothing. Every seventh row is unknown but for its number. */
+/* Row i: i - 500, i / 8, whether it is odd, one of 37 names, nothing, 2^64 - 1 - i. Every seventh row is unknown but for its number. */
 static void put_row(vs_records *records, int i) {
   char name[32];
   const bool is_known = i % 7 != 6;
@@ -27,6 +25,8 @@ static void put_row(vs_records *records, int i) {
   if (is_known) vs_records_str(records, vs_str_from(name));
   else vs_records_null(records);
   vs_records_null(records);
+  if (is_known) vs_records_u64(records, UINT64_MAX - (uint64_t)i);
+  else vs_records_null(records);
   vs_records_row_end(records);
 }
 

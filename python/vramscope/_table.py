@@ -1,0 +1,48 @@
+"""A table of a snapshot for pandas, polars, DuckDB and pyarrow, which read it as it is: `Snapshot.table`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from vramscope import _native
+
+if TYPE_CHECKING:
+    from vramscope.query import Snapshot
+
+__all__ = ["Table"]
+
+
+class Table:
+    """Rows with columns of one type each, made by `Snapshot.table`. It has the Arrow PyCapsule interface:
+
+        pyarrow.table(table)    polars.DataFrame(table)    pandas.DataFrame.from_arrow(table)    duckdb.from_arrow(pyarrow.table(table))
+
+    Nothing is copied: what they make of it points into the table's memory and keeps it, also when the snapshot was closed. The rows do not
+    change. Several threads may read one table."""
+
+    name: str  # "events", "blocks", "segments" or "live"
+
+    def __init__(self, name: str, file: _native.Reply) -> None:
+        self.name = name
+        self._file = file  # an Arrow IPC file
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The rows, as Arrow defines it. Another schema than its own is not made: consumers convert what they get."""
+        return _native.arrow_stream(self._file)
+
+    def __arrow_c_schema__(self) -> object:
+        return _native.arrow_schema(self._file)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that the table takes, in bytes."""
+        return len(self._file)
+
+    def __repr__(self) -> str:
+        return f"<vramscope.Table {self.name!r}, {_native.bytes_text(self.nbytes)}>"
+
+
+def make_table(snapshot: Snapshot, what: str, parameters: dict[str, Any]) -> Table:
+    from vramscope.query import _request
+
+    return Table(what, snapshot.request(_request("export", {"format": "arrow", "what": what, **parameters})))
