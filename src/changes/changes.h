@@ -37,8 +37,8 @@ typedef enum vs_parameter_kind {
 
 typedef struct vs_change_parameter {
   vs_change_id change;
-  const char *key;
   vs_parameter_kind kind;
+  const char *key;
   uint64_t least, fallback;
   const char *what;
 } vs_change_parameter;

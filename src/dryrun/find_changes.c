@@ -199,12 +199,11 @@ static vs_found_end end_of_plain(const vs_trial *trial) {
   return trial->verdict == VS_VERDICT_NO_CUDA ? VS_FOUND_NO_CUDA : VS_FOUND_NONE;
 }
 
-/* An engine for inference starts on a larger card, so the run on the card itself says whether it does there. The changes are those of training
- * programs. */
+/* An engine for inference starts on a larger card, so only the run on the card itself says whether it does there: it is made whatever
+ * the plan's `most_runs` is. The changes are those of training programs. */
 static vs_status run_engine(search *s, vs_error *error) {
   const vs_found_run *on_card;
   s->found->is_engine = true;
-  if (!may_run(s, 0)) return VS_OK;
   VS_TRY(make(s, (vs_found_run){.is_roomy = false}, &on_card, error));
   if (on_card == NULL || !is_proof(on_card)) return VS_OK;
   s->found->end = VS_FOUND_FITS;

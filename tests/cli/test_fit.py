@@ -300,6 +300,12 @@ def test_an_engine_that_starts(serve):
     assert "starts on a GPU with 16.00 GiB (simulated): 204,800 tokens of KV cache, 100.00 requests of 2,048 tokens" in serve("16GiB", form=())
 
 
+def test_an_engine_is_judged_by_a_run_on_the_gpu_itself(serve):
+    """Also where --runs leaves no run for that: without it nothing would be known."""
+    assert [run["roomy"] for run in serve("16GiB", "--runs", "1")["runs"]] == [True, False]
+    assert serve("11GiB", "--runs", "1", code=1)["answer"]["end"] == "none"
+
+
 def test_an_engine_that_does_not_start(serve):
     reply = serve("11GiB", "--batch", "max-len=1024..131072:1024", code=1)
     answer = reply["answer"]

@@ -1,5 +1,5 @@
 /* Reads the snapshot on standard input as a whole and opcode by opcode (tests/support/both_ways.h). Prints how many dicts were read at once,
- * or what differs, with exit status 1. */
+ * and whether the build reads in small pieces (hostile), in which fewer are; or what differs, with exit status 1. */
 #include "support/both_ways.h"
 
 #include <stdio.h>
@@ -16,6 +16,6 @@ int main(void) {
   if (difference == NULL) difference = read_both_ways(vs_host_default(), vs_text_view(&text));
   vs_text_deinit(&text);
   if (difference != NULL) printf("different in: %s\n", difference);
-  else printf("%llu\n", (unsigned long long)counts.at_once);
+  else printf("%llu %d\n", (unsigned long long)counts.at_once, VS_HOSTILE);
   return difference != NULL;
 }

@@ -432,10 +432,10 @@ static void put_engine(page *p) {
   const vs_json estimates = vs_reply_at(p->answer, "estimates");
   if (ends(p, "none")) {
     vs_text *line = vs_sheet_begin(&p->sheet);
-    vs_text_cstr(
-        line,
-        "what it printed is in the member \"output\" of --json. Its largest setting that starts: --batch "
-        "max-model-len=1024..131072:1024");
+    vs_text_cstr(line, "what it printed is in the member \"output\" of --json");
+    if (vs_json_count(vs_reply_at(p->answer, "parameters")) == 0)
+      vs_text_cstr(
+          line, "; --batch max-model-len=1024..131072:1024 finds the longest context with which it starts");
     vs_sheet_end(&p->sheet, "Why", VS_STYLE_TITLE);
   }
   put_parameters(p);

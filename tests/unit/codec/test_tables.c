@@ -4,7 +4,9 @@
 #include "codec/parquet_writer.h"
 #include "codec/sql_writer.h"
 #include "support/test.h"
+#if !VS_FREESTANDING
 #include <stdio.h>
+#endif
 
 static const vs_field fields[] = {{"n", VS_FIELD_I64},       {"part", VS_FIELD_F64},
                                   {"is_odd", VS_FIELD_BOOL}, {"name", VS_FIELD_TEXT},
@@ -179,6 +181,22 @@ static void frames(void **state) {
   }
 }
 
+static int test_all(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(rows_by_columns),
+      cmocka_unit_test(what_does_not_fit_is_unknown),
+      cmocka_unit_test(rows_fill_up),
+      cmocka_unit_test(sql),
+      cmocka_unit_test(many_rows_are_several_statements),
+      cmocka_unit_test(frames),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#if VS_FREESTANDING
+int main(void) { return test_all(); }
+#else
+
 /* ---- the sample as files */
 
 static vs_status write_file(void *ctx, const void *data, size_t size) {
@@ -202,15 +220,5 @@ static int write_files(const char *folder) {
   return 0;
 }
 
-int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(rows_by_columns),
-      cmocka_unit_test(what_does_not_fit_is_unknown),
-      cmocka_unit_test(rows_fill_up),
-      cmocka_unit_test(sql),
-      cmocka_unit_test(many_rows_are_several_statements),
-      cmocka_unit_test(frames),
-  };
-  if (argc > 1) return write_files(argv[1]);
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(int argc, char **argv) { return argc > 1 ? write_files(argv[1]) : test_all(); }
+#endif

@@ -137,8 +137,8 @@ static void what_is_unknown_is_refused_with_the_nearest_word(void **state) {
   expect_refused("{\"method\":\"sta\"}", "unknown method 'sta': did you mean 'stats'?");
   expect_refused(
       "{\"method\":\"xyz\"}",
-      "unknown method 'xyz': there is report, stats, live, inventory, tree, blocks, events, find, segments, "
-      "state, "
+      "unknown method 'xyz': there is report, stats, live, inventory, steps, tree, blocks, events, find, "
+      "segments, state, "
       "timeline, marks, picture, groups, pick, allocation, allocations, map, holes, fragmentation, reserved, "
       "libraries, "
       "replay, whatif, whatif_snapshot, course, oom, export, info, settings, methods");
