@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from vramscope import _native
-
-if TYPE_CHECKING:
-    from vramscope.query import Snapshot
 
 __all__ = ["Table"]
 
@@ -15,10 +10,11 @@ __all__ = ["Table"]
 class Table:
     """Rows with columns of one type each, made by `Snapshot.table`. It has the Arrow PyCapsule interface:
 
-        pyarrow.table(table)    polars.DataFrame(table)    pandas.DataFrame.from_arrow(table)    duckdb.from_arrow(pyarrow.table(table))
+        pyarrow.table(table)    polars.DataFrame(table)    pandas.DataFrame.from_arrow(table)
+        duckdb.from_arrow(pyarrow.table(table))
 
-    Nothing is copied: what they make of it points into the table's memory and keeps it, also when the snapshot was closed. The rows do not
-    change. Several threads may read one table."""
+    Nothing is copied: what they make of it points into the table's memory and keeps it, also when the snapshot was closed.
+    The rows do not change. Several threads may read one table."""
 
     name: str  # "events", "blocks", "segments" or "live"
 
@@ -40,9 +36,3 @@ class Table:
 
     def __repr__(self) -> str:
         return f"<vramscope.Table {self.name!r}, {_native.bytes_text(self.nbytes)}>"
-
-
-def make_table(snapshot: Snapshot, what: str, parameters: dict[str, Any]) -> Table:
-    from vramscope.query import _request
-
-    return Table(what, snapshot.request(_request("export", {"format": "arrow", "what": what, **parameters})))

@@ -69,13 +69,14 @@ class Snapshot:
         return _READERS[_METHODS[method]["reply"]](reply)
 
     def table(self, what: str = "events", **parameters: Any) -> Table:
-        """A table for pandas, polars, DuckDB and pyarrow: "events", "blocks", "segments" (of the end) or "live" (allocations at a moment).
-        `parameters` are those of `export`: `device`, `filter`, and of "live" `at`. docs/formats/query.md, "export", describes the columns.
+        """A table for pandas, polars, DuckDB and pyarrow: "events", "blocks", "segments" (of the end) or "live"
+        (allocations at a moment). `parameters` are those of `export`: `device`, `filter`, and of "live" `at`.
+        docs/formats/query.md, "export", describes the columns.
 
         Raises ArgumentError, NotFoundError."""
-        from vramscope._table import make_table
+        from vramscope._table import Table
 
-        return make_table(self, what, parameters)
+        return Table(what, self.request(_request("export", {"format": "arrow", "what": what, **parameters})))
 
     def close(self) -> None:
         """Frees the memory of the snapshot; arrays of earlier replies stay valid."""

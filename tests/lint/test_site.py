@@ -38,6 +38,19 @@ def test_all_pages_are_there(site):
     assert "vs_devices_pick" in re.sub("<[^>]*>", "", (site / "reference" / "c.html").read_text())
 
 
+def headings_of(page):
+    """The headings of a page's source: lines that begin with #, outside of blocks of code."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S)
+    return len(re.findall(r"^#{1,6} ", text, re.M))
+
+
+def test_blocks_of_code_end_where_they_end(site):
+    """A word behind a block's language, which says how a test runs it, is not read as text: each heading is one, and no comment is."""
+    for page in sorted((ROOT / "docs").rglob("*.md")):
+        made = (site / page.relative_to(ROOT).with_suffix(".html")).read_text()
+        assert len(re.findall(r"<h[1-6] id=", made)) == headings_of(page), page.name
+
+
 def test_nothing_is_loaded_from_elsewhere(site):
     loads = re.compile(r"""<(?:script|img|iframe|source)[^>]*\ssrc=["']?(?:https?:)?//|<link[^>]*rel=["']?(?:stylesheet|preconnect|preload)[^>]*href=["']?(?:https?:)?//""")
     found = [path.name for path in site.rglob("*.html") if loads.search(path.read_text())]

@@ -141,7 +141,7 @@ static void sql(void **state) {
   vs_text_init(&text, vs_host_default(), NULL);
   vs_records_init(&records, vs_host_default(), &type);
   vs_sql_table(&text, &type);
-  expect_text(&text, "CREATE TABLE sample(n INTEGER,part REAL,is_odd INTEGER,name TEXT,never TEXT);\n");
+  expect_text(&text, "CREATE TABLE sample(n INTEGER,part REAL,is_odd INTEGER,name TEXT,never TEXT,address INTEGER);\n");
   vs_sql_records(&text, &records);
   expect_text(&text, "");
   put_row(&records, 5);
@@ -149,7 +149,7 @@ static void sql(void **state) {
   vs_sql_records(&text, &records);
   expect_text(
       &text,
-      "INSERT INTO sample VALUES(-495,0.625,1,'größe'''||char(10)||'5',NULL),(-494,NULL,NULL,NULL,NULL);\n");
+      "INSERT INTO sample VALUES(-495,0.625,1,'größe'''||char(10)||'5',NULL,-6),(-494,NULL,NULL,NULL,NULL,NULL);\n");
   vs_records_deinit(&records);
   vs_text_deinit(&text);
 }
