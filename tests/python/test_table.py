@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import BINARY, PACKAGE, ROOT, environment
+from conftest import BINARY, PACKAGE, ROOT, plain_environment
 
 sys.path.insert(0, str(PACKAGE))
 
@@ -33,7 +33,7 @@ def demo(tmp_path_factory):
 def read(script, *arguments):
     """What a program in the environment of the readers prints as JSON."""
     assert READER.exists(), f"tools/setup test makes {READER}"
-    done = subprocess.run([READER, "-c", script, *map(str, arguments)], env=environment(), capture_output=True, text=True, timeout=300)
+    done = subprocess.run([READER, "-c", script, *map(str, arguments)], env=plain_environment(), capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-4000:]
     return json.loads(done.stdout)
 
@@ -60,7 +60,8 @@ print(json.dumps([table.column_names, [[plain(value) for value in row.values()] 
 def test_the_rows_are_those_of_csv(demo, what):
     for path in (demo, *REAL):
         names, rows, types = read(ROWS, path, what)
-        assert (names, rows) == as_csv(path, what) and rows
+        assert (names, rows) == as_csv(path, what)
+        assert rows or path != demo
         kinds = dict(zip(names, types, strict=True))
         assert kinds["device"] == "int64" and kinds["place"] == "string"
         assert kinds.get("address", "uint64") == "uint64" and kinds.get("is_expandable", "bool") == "bool"
@@ -68,7 +69,7 @@ def test_the_rows_are_those_of_csv(demo, what):
 
 def test_parameters_are_those_of_export(demo):
     with vramscope.open(demo) as snapshot:
-        assert snapshot.table("live", at="end").nbytes < snapshot.table("live", at="peak").nbytes
+        assert snapshot.table("live", at=100).nbytes < snapshot.table("live", at="peak").nbytes
         assert repr(snapshot.table()).startswith("<vramscope.Table 'events', ")
         with pytest.raises(errors.ArgumentError, match="did you mean 'events'"):
             snapshot.table("event")
@@ -119,5 +120,5 @@ def test_the_queries_of_the_guide(demo, tmp_path):
     assert blocks
     (tmp_path / "snapshot.pickle").write_bytes(vramscope.open(demo).export("pickle"))
     for block in blocks:
-        done = subprocess.run([READER, "-c", block], cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=300)
+        done = subprocess.run([READER, "-c", block], cwd=tmp_path, env=plain_environment(), capture_output=True, text=True, timeout=300)
         assert done.returncode == 0 and done.stdout.strip(), done.stderr[-4000:]
