@@ -11,7 +11,8 @@ reported as not applied, with the exception. Beside the changes, nothing here al
 Each outcome is a line of the file VRAMSCOPE_CHANGES_LIST: {"pid", "change": its number in the list, "applied", "text": what
 it was applied to, or why it was not}. Before them stands {"pid"}: the process loaded this, so a change without an outcome did not
 meet what it is about. Others have figures: {"pid", "change", "blocks": how many more are checkpointed}, and when the process ends
-{"pid", "change", "copied_bytes": what was copied between host and device because of the change}.
+{"pid", "change", "copied_bytes": what was copied between host and device because of the change, "at_most": whether that is an
+upper bound}.
 """
 
 from __future__ import annotations
@@ -72,6 +73,7 @@ class Changes:
             "fused": lambda entry, report: optimizers.give(torch, "fused", True, report),
             "checkpoint": lambda entry, report: blocks.Blocks(torch, entry["every"], entry["first"], report).follow(self.is_late),
             "save_on_cpu": lambda entry, report: self._save_on_cpu(torch, entry, report),
+            "adam_paged": lambda entry, report: self._use_paged(optimizers, torch, entry, report),
             "adam_8bit": lambda entry, report: optimizers.use_8bit(torch, report),
             "bf16_parameters": lambda entry, report: optimizers.use_bf16(torch, report),
         }
@@ -91,17 +93,23 @@ class Changes:
             except Exception as error:
                 report(False, _sentence(error))
 
-    # ---- what is saved for the backward pass
+    # ---- what is kept on the host
 
     def _save_on_cpu(self, torch: Any, entry: Entry, report: Report) -> None:
+        saver = torch.autograd.graph.save_on_cpu(pin_memory=True)
+        self._tell_copied(entry, _count_copies(saver))
+        saver.__enter__()  # until the process ends
+        report(True, "all saved tensors of the main thread")
+
+    def _use_paged(self, optimizers: Any, torch: Any, entry: Entry, report: Report) -> None:
+        self._tell_copied(entry, optimizers.use_paged(torch, report), at_most=True)
+
+    def _tell_copied(self, entry: Entry, copied: Callable[[], int], at_most: bool = False) -> None:
+        """At the end of the process."""
         import atexit
 
-        saver = torch.autograd.graph.save_on_cpu(pin_memory=True)
-        copied = _count_copies(saver)
-        saver.__enter__()  # until the process ends
         number = self.entries.index(entry)
-        atexit.register(lambda: self._write(change=number, copied_bytes=copied()))
-        report(True, "all saved tensors of the main thread")
+        atexit.register(lambda: self._write(change=number, copied_bytes=copied(), at_most=at_most))
 
     # ---- outcomes
 

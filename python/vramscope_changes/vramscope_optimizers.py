@@ -123,12 +123,46 @@ def _free_gradients(kind: Any, report: Report) -> None:
 
 
 def use_8bit(torch: Any, report: Report) -> None:
+    _use_bitsandbytes(torch, "{}8bit", report)
+
+
+def use_paged(torch: Any, report: Report) -> Callable[[], int]:
+    """Returns a function that says how many bytes were copied at most: before each step the driver is asked to bring the
+    moments to the GPU, and what it brings it has to take back."""
+    copied = 0
+
+    def count(optimizer: Any) -> None:
+        fetch = optimizer.prefetch_state
+
+        def prefetch_state(parameter: Any) -> None:
+            nonlocal copied
+            fetch(parameter)
+            for state in optimizer.state[parameter].values():
+                copied += 2 * state.nbytes if getattr(state, "is_paged", False) else 0
+
+        optimizer.prefetch_state = prefetch_state
+
+    _use_bitsandbytes(torch, "Paged{}", report, count)
+    return lambda: copied
+
+
+def _use_bitsandbytes(torch: Any, form: str, report: Report, then: Callable[[Any], None] | None = None) -> None:
     """An optimizer that is exactly torch.optim.Adam or AdamW, not one of a class derived of these, becomes bitsandbytes'."""
     for name in ("Adam", "AdamW"):
-        _use_8bit(getattr(torch.optim, name), name, report)
+        _make_another(getattr(torch.optim, name), name, form.format(name), report, then)
 
 
-def _use_8bit(kind: Any, name: str, report: Report) -> None:
+def _foreign_to_bitsandbytes(name: str, given: dict[str, Any]) -> str | None:
+    """What bitsandbytes' optimizer of that name would do in another way; None: nothing."""
+    for key in ("amsgrad", "maximize", "capturable", "differentiable"):
+        if given.get(key):
+            return f"{name} has {key}=True"
+    if name == "Adam" and given.get("weight_decay"):
+        return "Adam has weight_decay, which bitsandbytes applies as AdamW does"
+    return None
+
+
+def _make_another(kind: Any, name: str, other: str, report: Report, then: Callable[[Any], None] | None) -> None:
     signature = inspect.signature(kind.__init__)
 
     def __new__(cls: Any, *args: Any, **kwargs: Any) -> Any:
@@ -138,21 +172,24 @@ def _use_8bit(kind: Any, name: str, report: Report) -> None:
             given = signature.bind(None, *args, **kwargs).arguments
         except TypeError:  # the program's own mistake, of which its constructor tells
             return object.__new__(cls)
-        foreign = [key for key in ("amsgrad", "maximize", "capturable", "differentiable") if given.get(key)]
-        if foreign:
-            report(False, f"{name} has {foreign[0]}=True")
+        foreign = _foreign_to_bitsandbytes(name, given)
+        if foreign is not None:
+            report(False, foreign)
             return object.__new__(cls)
         try:
             import importlib
 
-            made = getattr(importlib.import_module("bitsandbytes").optim, name + "8bit")
+            made = getattr(importlib.import_module("bitsandbytes").optim, other)
         except Exception as error:
             report(False, f"bitsandbytes: {type(error).__name__}: " + str(error).split("\n")[0][:200])
             return object.__new__(cls)
         options = {key: given[key] for key in ("lr", "betas", "eps", "weight_decay") if key in given}
         options.setdefault("weight_decay", signature.parameters["weight_decay"].default)
+        optimizer = made(given["params"], **options)
+        if then is not None:
+            then(optimizer)
         report(True, name)
-        return made(given["params"], **options)
+        return optimizer
 
     kind.__new__ = __new__
 

@@ -151,7 +151,9 @@ static vs_status take_change(vs_changes *changes, vs_json entry, vs_error *error
 /* Whether the two undo each other. */
 static bool is_pair(vs_change_id a, vs_change_id b) {
   static const vs_change_id pairs[][2] = {{VS_CHANGE_foreach_off, VS_CHANGE_fused},
-                                          {VS_CHANGE_fused, VS_CHANGE_adam_8bit}};
+                                          {VS_CHANGE_fused, VS_CHANGE_adam_8bit},
+                                          {VS_CHANGE_fused, VS_CHANGE_adam_paged},
+                                          {VS_CHANGE_adam_paged, VS_CHANGE_adam_8bit}};
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
     if ((pairs[i][0] == a && pairs[i][1] == b) || (pairs[i][0] == b && pairs[i][1] == a)) return true;
   return false;

@@ -77,7 +77,7 @@ typedef struct vs_attempt {
 
 enum {
   VS_PRICE_FREE = 5, /* a price below it: the program is as fast as before */
-  VS_ATTEMPTS = 11,
+  VS_ATTEMPTS = 12,
 };
 
 const vs_attempt *vs_attempt_of(size_t index);

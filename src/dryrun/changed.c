@@ -146,6 +146,7 @@ static vs_status add_line(void *ctx, vs_json line) {
   if (a->pid == 0 && blocks != 0) a->pid = pid;
   if (a->pid == pid) a->sum->blocks = vs_sat_add_u64(a->sum->blocks, blocks);
   a->sum->copied_bytes = vs_sat_add_u64(a->sum->copied_bytes, vs_reply_u64(line, "copied_bytes"));
+  a->sum->is_copied_at_most |= vs_reply_bool(line, "at_most");
   return VS_OK;
 }
 

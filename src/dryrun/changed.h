@@ -32,11 +32,12 @@ VS_MUST_CHECK vs_status vs_changed_put(vs_jsonw *w, const vs_host *host, const v
 
 /* What the processes of the run wrote, as figures. */
 typedef struct vs_changed_sum {
-  bool is_known;         /* all that they wrote was read; without it the figures are lower bounds */
-  bool is_loaded;        /* a process loaded the hook that applies changes */
-  uint32_t applied;      /* bit i: change i of the list was applied at least once */
-  uint64_t blocks;       /* that are checkpointed, in one process */
-  uint64_t copied_bytes; /* between host and device because of the changes, of all processes */
+  bool is_known;          /* all that they wrote was read; without it the figures are lower bounds */
+  bool is_loaded;         /* a process loaded the hook that applies changes */
+  uint32_t applied;       /* bit i: change i of the list was applied at least once */
+  uint64_t blocks;        /* that are checkpointed, in one process */
+  uint64_t copied_bytes;  /* between host and device because of the changes, of all processes */
+  bool is_copied_at_most; /* copied_bytes is an upper bound: the driver decides how much of it is copied */
 } vs_changed_sum;
 
 /* Fails: VS_NO_MEMORY */

@@ -103,8 +103,11 @@ static vs_status take(vs_trials *t, const vs_outcome *outcome, vs_trial *trial) 
   take_needs(outcome, trial);
   trial->engine = vs_engine_of(outcome);
   trial->parts = vs_at_peak_of(outcome);
-  trial->replayed = vs_replayed_of(
-      vs_outcome_entry_of(outcome, vs_reply_at(outcome->history, "searches"), vs_outcome_busiest(outcome)));
+  const uint32_t busiest = vs_outcome_busiest(outcome);
+  trial->logits =
+      vs_logits_of(vs_outcome_entry_of(outcome, vs_reply_at(outcome->history, "inventories"), busiest));
+  trial->replayed =
+      vs_replayed_of(vs_outcome_entry_of(outcome, vs_reply_at(outcome->history, "searches"), busiest));
   vs_changed_begin(&t->setup.changed, t->launch.folder.path);
   return vs_changed_add_up(&t->setup.changed, t->host, &trial->changed);
 }
@@ -123,15 +126,19 @@ static void put_text(vs_jsonw *w, const char *key, vs_str text) {
 
 static void put_figures(vs_trials *t, const vs_outcome *outcome, const vs_trial *trial) {
   vs_jsonw *w = &t->w;
-  const bool is_whole = outcome->need_count != 0 && !trial->met_errors && !trial->engine.is_there;
+  const bool is_whole = outcome->need_count != 0 && !trial->met_errors && !trial->engine.is_there &&
+                        trial->verdict != VS_VERDICT_STOPPED;
   put_known(w, "needed_bytes", is_whole, trial->needed_bytes);
   put_known(w, "least_bytes", is_whole, trial->least_bytes);
   vs_jsonw_member_u64(w, "retries", trial->retries);
   vs_jsonw_member_u64(w, "steps", outcome->result->steps);
   vs_jsonw_member_u64(w, "kernels", kernels_of(outcome->result));
   vs_jsonw_member_u64(w, "copied_bytes", trial->changed.copied_bytes);
+  vs_jsonw_member_bool(w, "copied_at_most", trial->changed.is_copied_at_most);
   vs_jsonw_key(w, VS_STR("at_peak"));
   vs_at_peak_put(w, &trial->parts);
+  vs_jsonw_key(w, VS_STR("logits"));
+  vs_logits_put(w, &trial->logits);
   vs_jsonw_key(w, VS_STR("replay"));
   vs_replayed_put(w, &trial->replayed);
 }

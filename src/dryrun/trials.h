@@ -9,6 +9,7 @@
 #include "dryrun/at_peak.h"
 #include "dryrun/engine.h"
 #include "dryrun/integers.h"
+#include "dryrun/logits.h"
 #include "dryrun/replayed.h"
 #include "dryrun/vary_run.h"
 
@@ -48,7 +49,7 @@ typedef struct vs_trial_plan {
   uint32_t parameter;  /* with `value` */
   const char *value;   /* of the parameter; NULL: all of them are as in the command */
   bool is_roomy;
-  bool has_history;     /* so that vs_trial.parts is known */
+  bool has_history;     /* so that vs_trial.parts and logits are known */
   bool asks_settings;   /* with has_history: so that vs_trial.replayed is known */
   const char *snapshot; /* with has_history: copied to this file; NULL: not kept */
 } vs_trial_plan;
@@ -66,6 +67,7 @@ typedef struct vs_trial {
   vs_changed_sum changed;
   vs_engine_figures engine; /* with one, what it needs is not known: it takes what it is given */
   vs_at_peak parts;
+  vs_logits logits;
   vs_replayed replayed;
 } vs_trial;
 

@@ -4,6 +4,7 @@ set is known here; real programs are in tests/sim/test_fit.py, the search itself
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -53,10 +54,11 @@ if os.environ.get("UNREADABLE") in applied:
 device = {"device": 0, "card": 0, "peak_allocated_bytes": allocated, "peak_requested_bytes": allocated, "peak_reserved_bytes": reserved,
           "num_ooms": 0, "num_alloc_retries": 0}
 stats = {"schema": 1, "complete": True, "visible": [{"device": 0, "card": 0}], "devices": [device], "steps": 2, "torch": "9.9.0"}
+end = ["kill", "9"] if os.environ.get("KILLED") in applied else []
 if os.environ.get("WAIT"):
     import time
     time.sleep(60)
-os.execv(os.environ["FAKE"], [os.environ["FAKE"], "context", "0", "take", "0", str(reserved), "need", "0", "file", "stats.%p.json", json.dumps(stats)])
+os.execv(os.environ["FAKE"], [os.environ["FAKE"], "context", "0", "take", "0", str(reserved), "need", "0", "file", "stats.%p.json", json.dumps(stats), *end])
 """
 
 
@@ -156,6 +158,16 @@ def test_a_change_with_which_the_program_fails(fit):
     assert "checkpoint" not in names(reply["answer"]["changes"])
     failed = [run for run in reply["runs"] if run["verdict"] != "fits"]
     assert failed and all(run["output"] == "it cannot be done" for run in failed)
+
+
+def test_the_need_of_a_run_that_was_killed_is_unknown(fit, vramscope, program):
+    """A change can take all memory of the host; what the GPU had until then is no figure of a set that fits."""
+    reply = fit("18GiB", KILLED="checkpoint")
+    killed = [run for run in reply["runs"] if run["verdict"] == "stopped"]
+    assert killed and all(run["needed_bytes"] is None and run["least_bytes"] is None for run in killed)
+    done = vramscope("fit", "--gpu", "18GiB", "--context", "0MiB", "--", *program, env={"FAKE": FAKE, "KILLED": "checkpoint"})
+    said = " ".join(done.out.split())
+    assert re.search(r"checkpoint[^:]*: the program failed with it \(ended by signal 9 \(", said) and not re.search(r"checkpoint[^:,]*\(\d+\.\d+ GiB\)", said)
 
 
 def test_what_is_unknown_is_no_proof(fit, folder):

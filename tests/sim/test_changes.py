@@ -65,6 +65,7 @@ CASES = [
     ({"name": "checkpoint", "every": 2}, [], [], "3 of 6 × Block (GPT.blocks)"),
     ({"name": "checkpoint", "first": 2}, [], [], "2 of 6 × Block (GPT.blocks)"),
     ("save_on_cpu", [], [], "all saved tensors of the main thread"),
+    ("adam_paged", [], [], "AdamW"),
     ("adam_8bit", [], [], "AdamW"),
     ("bf16_parameters", ["--autocast"], [], re.compile(r"\d+ parameters of AdamW")),
 ]

@@ -162,6 +162,21 @@ static void put_replay(page *p) {
   vs_sheet_end(&p->sheet, "Settings", VS_STYLE_TITLE);
 }
 
+/* "4 blocks of 625.0 MiB at the peak are as large as the logits of the loss at finetune_1b.py:42 main: ..." */
+static void put_advice(page *p) {
+  const vs_json logits = vs_reply_at(p->plain, "logits");
+  if (!vs_reply_knows(p->plain, "logits")) return;
+  vs_text *line = vs_sheet_begin(&p->sheet);
+  vs_words_count(line, vs_reply_u64(logits, "blocks"), "block");
+  vs_text_cstr(line, " of ");
+  vs_sheet_bytes(&p->sheet, vs_reply_u64(logits, "block_bytes"));
+  vs_text_cstr(line, " at the peak are as large as the logits of the loss at ");
+  vs_screen_safe(line, vs_reply_str(logits, "place"));
+  vs_text_cstr(
+      line, ": a loss in chunks of the sequence needs only a part of them (a change of the source, not run)");
+  vs_sheet_end(&p->sheet, "Advice", VS_STYLE_TITLE);
+}
+
 /* ---- changes */
 
 /* To what a change was applied; empty if it was not. */
@@ -185,7 +200,7 @@ static void put_change(vs_text *text, vs_json change) {
 
 static vs_json changes_of(vs_json run) { return vs_reply_at(vs_reply_at(run, "reply"), "changes"); }
 
-/* "+24% kernels, 1.20 GiB copied a step": what a run costs more than the one before it. */
+/* "+24% kernels, 1.20 GiB copied a step", "up to 1.20 GiB copied a step": what a run costs more than the one before it. */
 static void put_cost(const page *p, vs_text *cell, vs_json before, vs_json run) {
   enum { SHOWN = 200 }; /* from one part in so many on */
   const uint64_t had = vs_reply_u64(before, "kernels"), has = vs_reply_u64(run, "kernels");
@@ -200,6 +215,7 @@ static void put_cost(const page *p, vs_text *cell, vs_json before, vs_json run) 
   }
   if (copied == 0) return;
   vs_text_cstr(cell, is_more ? ", " : "");
+  vs_text_cstr(cell, vs_reply_bool(run, "copied_at_most") ? "up to " : "");
   vs_text_bytes(cell, steps == 0 ? copied : copied / steps, p->sheet.screen->unit);
   vs_text_cstr(cell, steps == 0 ? " copied" : " copied a step");
 }
@@ -357,8 +373,9 @@ static void put_failed(page *p) {
     if (!vs_str_equal(vs_reply_str(run, "verdict"), VS_STR("stopped"))) continue;
     vs_text *line = vs_sheet_begin(&p->sheet);
     vs_screen_safe(line, vs_reply_str(run, "title"));
-    vs_text_format(line, ": the program failed with it (exit status %D), see --json",
-                   vs_reply_i64(run, "exit_code"));
+    vs_text_cstr(line, ": the program failed with it (");
+    vs_sheet_failure(&p->sheet, vs_reply_at(run, "reply"));
+    vs_text_cstr(line, "), see --json");
     vs_sheet_end(&p->sheet, "Failed", VS_STYLE_BAD);
   }
 }
@@ -448,6 +465,7 @@ static void put_answer(page *p, const char *file) {
   const bool is_found = ends(p, "found"), is_none = ends(p, "none");
   if (is_found || is_none) put_peak(p);
   if (is_found || is_none) put_replay(p);
+  if (is_found || is_none) put_advice(p);
   if (is_found) {
     put_found(p);
     put_steps(p);

@@ -6,21 +6,14 @@
 #include "faces/dryrun/limits.h"
 #include "faces/dryrun/processes.h"
 #include "faces/dryrun/ranks.h"
-#include "os/child.h"
 
 /* ---- the answer */
-
-static void put_end(vs_sheet *p) {
-  const uint64_t number = vs_reply_u64(p->reply, "signal");
-  if (number != 0) vs_text_format(&p->line, "ended by signal %U (%s)", number, vs_signal_text((int)number));
-  else vs_text_format(&p->line, "exit status %D", vs_reply_i64(p->reply, "exit_code"));
-}
 
 static vs_style put_stopped(vs_sheet *p) {
   vs_text_cstr(&p->line, vs_reply_bool(p->reply, "interrupted")
                              ? "Interrupted: "
                              : "The program failed, not because of memory: ");
-  put_end(p);
+  vs_sheet_failure(p, p->reply);
   vs_text_cstr(&p->line, ". Until then it took ");
   vs_sheet_shares(p, p->card);
   vs_text_cstr(&p->line, " on ");
@@ -45,7 +38,7 @@ static vs_style put_no_cuda(vs_sheet *p) {
   vs_text_cstr(&p->line, "): nothing to report");
   if (vs_reply_i64(p->reply, "exit_code") != 0) {
     vs_text_cstr(&p->line, "; ");
-    put_end(p);
+    vs_sheet_failure(p, p->reply);
   }
   put_until(p);
   return VS_STYLE_TITLE;
@@ -98,7 +91,7 @@ static void put_course(vs_sheet *p) {
   vs_text_duration(line, vs_reply_u64(p->reply, "time_us"));
   if (vs_sheet_is(p, "does_not_fit")) {
     vs_text_cstr(line, "; ");
-    put_end(p);
+    vs_sheet_failure(p, p->reply);
   }
   if (processes > 1) vs_text_format(line, "; %U processes used the GPU", (uint64_t)processes);
   if (vs_reply_u64(job, "processes") == 1)

@@ -1,5 +1,6 @@
 #include "faces/dryrun/sheet.h"
 #include "base/check.h"
+#include "os/child.h"
 
 void vs_sheet_end(vs_sheet *p, const char *label, vs_style style) {
   enum { LABEL = 15 };
@@ -30,6 +31,12 @@ static bool is_alike(vs_json a, vs_json b) {
   return vs_str_equal(vs_reply_str(a, "name"), vs_reply_str(b, "name")) &&
          vs_reply_u64(a, "total_bytes") == vs_reply_u64(b, "total_bytes") &&
          vs_reply_bool(a, "is_only_size") == vs_reply_bool(b, "is_only_size");
+}
+
+void vs_sheet_failure(vs_sheet *p, vs_json reply) {
+  const uint64_t number = vs_reply_u64(reply, "signal");
+  if (number != 0) vs_text_format(&p->line, "ended by signal %U (%s)", number, vs_signal_text((int)number));
+  else vs_text_format(&p->line, "exit status %D", vs_reply_i64(reply, "exit_code"));
 }
 
 void vs_sheet_machine(vs_sheet *p) {

@@ -57,6 +57,8 @@ static inline void vs_sheet_bytes(vs_sheet *p, uint64_t bytes) {
 static inline void vs_sheet_name(vs_sheet *p, vs_json named) {
   vs_screen_safe(&p->line, vs_sheet_short_name(named));
 }
+/* "exit status 3", "ended by signal 9 (Killed)": how the program of a reply ended. */
+void vs_sheet_failure(vs_sheet *p, vs_json reply);
 /* "2 x H100 80GB HBM3 (simulated)". */
 void vs_sheet_machine(vs_sheet *p);
 /* "9.90 GiB of 24.00 GiB": the peak of a card. */

@@ -100,10 +100,11 @@ def optimizer_of(parameters):
     if hand == "bf16_parameters":
         for parameter in parameters:
             parameter.data = parameter.data.to(torch.bfloat16)
-    if hand == "adam_8bit":
+    if hand in ("adam_8bit", "adam_paged"):
         import bitsandbytes
 
-        return bitsandbytes.optim.AdamW8bit(parameters, lr=1e-3, weight_decay=1e-2)
+        make = bitsandbytes.optim.AdamW8bit if hand == "adam_8bit" else bitsandbytes.optim.PagedAdamW
+        return make(parameters, lr=1e-3, weight_decay=1e-2)
     more = {"foreach_off": {"foreach": False}, "fused": {"fused": True}}.get(hand, {})
     return torch.optim.AdamW(parameters, lr=1e-3, **more)
 

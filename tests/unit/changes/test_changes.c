@@ -48,6 +48,8 @@ static void test_attempts(void **state) {
   }
   assert_true(vs_changes_exclude(VS_CHANGE_fused, VS_CHANGE_foreach_off));
   assert_true(vs_changes_exclude(VS_CHANGE_adam_8bit, VS_CHANGE_fused));
+  assert_true(vs_changes_exclude(VS_CHANGE_adam_paged, VS_CHANGE_fused));
+  assert_true(vs_changes_exclude(VS_CHANGE_adam_8bit, VS_CHANGE_adam_paged));
   assert_true(vs_changes_exclude(VS_CHANGE_checkpoint, VS_CHANGE_checkpoint));
   assert_false(vs_changes_exclude(VS_CHANGE_adam_8bit, VS_CHANGE_checkpoint));
 }

@@ -153,19 +153,24 @@ static void test_figures(void **state) {
                        "{\"name\": \"save_on_cpu\"}]}");
   expect_ok(vs_changed_add_up(&changed, vs_host_default(), &sum)); /* no process wrote a line */
   assert_true(sum.is_known && !sum.is_loaded && sum.applied == 0 && sum.blocks == 0 && sum.copied_bytes == 0);
-  put_file("changes.jsonl",
-           "{\"pid\": 7, \"change\": 0, \"applied\": false, \"text\": \"it has it\"}\n"
-           "{\"pid\": 7, \"change\": 1, \"applied\": true, \"text\": \"4 of 4\"}\n"
-           "{\"pid\": 7, \"change\": 1, \"blocks\": 4}\n{\"pid\": 7, \"change\": 1, \"blocks\": 2}\n"
-           "{\"pid\": 8, \"change\": 1, \"blocks\": 6}\n"
-           "{\"pid\": 7, \"change\": 2, \"applied\": true, \"text\": \"all\"}\n"
-           "{\"pid\": 7, \"change\": 2, \"copied_bytes\": 100}\n{\"pid\": 8, \"change\": 2, "
-           "\"copied_bytes\": 20}\n");
+  put_file(
+      "changes.jsonl",
+      "{\"pid\": 7, \"change\": 0, \"applied\": false, \"text\": \"it has it\"}\n"
+      "{\"pid\": 7, \"change\": 1, \"applied\": true, \"text\": \"4 of 4\"}\n"
+      "{\"pid\": 7, \"change\": 1, \"blocks\": 4}\n{\"pid\": 7, \"change\": 1, \"blocks\": 2}\n"
+      "{\"pid\": 8, \"change\": 1, \"blocks\": 6}\n"
+      "{\"pid\": 7, \"change\": 2, \"applied\": true, \"text\": \"all\"}\n"
+      "{\"pid\": 7, \"change\": 2, \"copied_bytes\": 100, \"at_most\": false}\n{\"pid\": 8, \"change\": 2, "
+      "\"copied_bytes\": 20}\n");
   expect_ok(vs_changed_add_up(&changed, vs_host_default(), &sum));
+  assert_false(sum.is_copied_at_most);
   assert_int_equal(sum.applied, 6);
   assert_int_equal(sum.blocks, 6);
   assert_int_equal(sum.copied_bytes, 120);
   assert_true(sum.is_known && sum.is_loaded);
+  put_file("changes.jsonl", "{\"pid\": 7, \"change\": 2, \"copied_bytes\": 100, \"at_most\": true}\n");
+  expect_ok(vs_changed_add_up(&changed, vs_host_default(), &sum));
+  assert_true(sum.is_copied_at_most && sum.copied_bytes == 100);
   assert_int_equal(remove(path_of("changes.jsonl")), 0);
   assert_int_equal(mkdir(path_of("changes.jsonl"), 0700), 0); /* which cannot be read */
   expect_ok(vs_changed_add_up(&changed, vs_host_default(), &sum));
