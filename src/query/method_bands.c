@@ -20,7 +20,7 @@ typedef struct course {
   vs_library_fold
       libraries; /* of the whole file: their names, in the order in which they first took memory */
   vs_strings texts;
-  uint32_t library_source, sources[STACKED];   /* of the last known row; texts */
+  uint32_t library_source, sources[STACKED];   /* of the first known row; texts */
   uint32_t names[MAY_LACK], reasons[MAY_LACK]; /* of the last unknown row; texts */
   int32_t *moments;
   double *known; /* by point: the sum of the bands that are known */
@@ -63,7 +63,8 @@ static size_t band_of(const course *c, const vs_ledger *ledger, const vs_ledger_
 static void take_row(course *c, const vs_ledger *ledger, const vs_ledger_row *row, size_t point) {
   const size_t libraries = c->libraries.uses.count, at = band_of(c, ledger, row);
   if (at == libraries + STACKED) return;
-  *(at < libraries ? &c->library_source : &c->sources[at - libraries]) = text_of(c, ledger, row->source);
+  uint32_t *source = at < libraries ? &c->library_source : &c->sources[at - libraries];
+  if (*source == VS_STRING_NONE) *source = text_of(c, ledger, row->source);
   c->bytes[at * c->window.columns + point] += (double)row->bytes;
   c->known[point] += (double)row->bytes;
 }
