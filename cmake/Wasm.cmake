@@ -3,7 +3,7 @@
 set(check_wasm ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/check_wasm)
 # A page carries the module. Measured in node on a pickle of 142 MB: small is as fast, but for what reads each byte of a pickle; and
 # reading takes as long without what the compiler makes of loops.
-foreach(module tracefile event snapshot alloc device device_sim analyze query)
+foreach(module tracefile event snapshot alloc device device_sim analyze ledger query)
   target_compile_options(vs_${module} PRIVATE -Oz)
 endforeach()
 foreach(module base codec event snapshot)

@@ -34,6 +34,72 @@ vs_str vs_library_name(vs_str path) {
   return in_packages(path);
 }
 
+/* ---- row by row */
+
+static vs_status use_of(const vs_host *host, vs_library_fold *fold, vs_str name, size_t *use) {
+  for (*use = 0; *use < fold->uses.count; ++*use)
+    if (vs_str_equal(fold->uses.data[*use].name, name)) return VS_OK;
+  VS_TRY(vs_vec_reserve(host, &fold->uses, 1));
+  fold->uses.data[fold->uses.count++] = (vs_library_use){.name = name};
+  return VS_OK;
+}
+
+static vs_status file_at(const vs_host *host, const vs_snapshot *snapshot, uint32_t path,
+                         vs_library_fold *fold, vs_library_file **found) {
+  for (size_t i = 0; i < fold->files.count; i++)
+    if (fold->files.data[i].path == path) {
+      *found = &fold->files.data[i];
+      return VS_OK;
+    }
+  if (fold->files.count == VS_MOST_LIBRARIES) return VS_LIMIT;
+  vs_library_file new = {.path = path};
+  VS_TRY(use_of(host, fold, vs_library_name(vs_snapshot_string(snapshot, path)), &new.use));
+  VS_TRY(vs_vec_reserve(host, &fold->files, 1));
+  *found = &fold->files.data[fold->files.count++];
+  **found = new;
+  return VS_OK;
+}
+
+/* The new total of a file takes the place of its last one. */
+static vs_status take_total(const vs_host *host, const vs_snapshot *snapshot, const vs_library_memory *row,
+                            vs_library_fold *fold, size_t *use) {
+  vs_library_file *file;
+  VS_TRY(file_at(host, snapshot, row->name, fold, &file));
+  const uint64_t others = fold->sum - file->bytes;
+  if (row->bytes > UINT64_MAX - others) return VS_LIMIT; /* a damaged file */
+  fold->sum = others + row->bytes;
+  *use = file->use;
+  const uint64_t others_of_use = fold->uses.data[file->use].bytes - file->bytes;
+  fold->uses.data[file->use].bytes = others_of_use + row->bytes;
+  file->bytes = row->bytes;
+  return VS_OK;
+}
+
+vs_status vs_library_fold_row(const vs_host *host, const vs_snapshot *snapshot, const vs_library_memory *row,
+                              vs_library_fold *fold, size_t *use) {
+  vs_status status = VS_OK;
+  *use = SIZE_MAX;
+  if (row->name == VS_STRING_EMPTY && row->bytes != 0) fold->is_told = true;
+  else if (row->name == VS_STRING_EMPTY || row->name == VS_STRING_NONE) fold->is_missed = true;
+  else status = take_total(host, snapshot, row, fold, use);
+  fold->is_missed = fold->is_missed || status == VS_LIMIT;
+  return status == VS_LIMIT ? VS_OK : status;
+}
+
+vs_status vs_library_fold_device(const vs_host *host, const vs_snapshot *snapshot, int32_t device,
+                                 vs_library_fold *fold) {
+  size_t use;
+  for (size_t i = 0; i < snapshot->libraries.count; i++)
+    if (snapshot->libraries.data[i].device == device)
+      VS_TRY(vs_library_fold_row(host, snapshot, &snapshot->libraries.data[i], fold, &use));
+  return VS_OK;
+}
+
+void vs_library_fold_deinit(const vs_host *host, vs_library_fold *fold) {
+  vs_vec_free(host, &fold->files);
+  vs_vec_free(host, &fold->uses);
+}
+
 /* ---- a moment */
 
 /* The last moment of a file has what came behind its last event, too. */
@@ -43,45 +109,15 @@ static bool is_before(const vs_slice *slice, vs_moment moment, int64_t time_us) 
   return limit != VS_NO_TIME && time_us != VS_NO_TIME && (moment < 0 ? time_us < limit : time_us <= limit);
 }
 
-/* By the string of its path: the newest total counts. */
-typedef struct total {
-  uint64_t bytes;
-  uint32_t path;
-} total;
-typedef VS_VEC(total) totals;
-
-static vs_status set_total(const vs_host *host, totals *all, const vs_library_memory *from) {
-  size_t at = 0;
-  while (at < all->count && all->data[at].path != from->name) at++;
-  if (at == VS_MOST_LIBRARIES) return VS_LIMIT;
-  VS_TRY(vs_vec_reserve(host, all, 1));
-  all->data[at] = (total){.bytes = from->bytes, .path = from->name};
-  all->count += at == all->count;
-  return VS_OK;
-}
-
-static vs_status collect(const vs_host *host, const vs_slice *slice, vs_moment moment, totals *all,
-                         bool *is_complete) {
+static vs_status fold_until(const vs_host *host, const vs_slice *slice, vs_moment moment,
+                            vs_library_fold *fold) {
   const vs_snapshot *s = slice->snapshot;
+  size_t use;
   for (size_t i = 0; i < s->libraries.count; i++) {
     const vs_library_memory *row = &s->libraries.data[i];
-    if (row->device != slice->device || !is_before(slice, moment, row->time_us)) continue;
-    if (row->name == VS_STRING_EMPTY) *is_complete = row->bytes != 0;
-    else VS_TRY(set_total(host, all, row));
+    if (row->device == slice->device && is_before(slice, moment, row->time_us))
+      VS_TRY(vs_library_fold_row(host, s, row, fold, &use));
   }
-  return VS_OK;
-}
-
-/* ---- by name */
-
-static vs_status add_use(const vs_host *host, vs_library_uses *uses, vs_str name, uint64_t bytes) {
-  size_t at = 0;
-  while (at < uses->list.count && !vs_str_equal(uses->list.data[at].name, name)) at++;
-  VS_TRY(vs_vec_reserve(host, &uses->list, 1));
-  vs_library_use *use = &uses->list.data[at];
-  const uint64_t before = at == uses->list.count ? 0 : use->bytes;
-  *use = (vs_library_use){.name = name, .bytes = vs_sat_add_u64(before, bytes)};
-  uses->list.count += at == uses->list.count;
   return VS_OK;
 }
 
@@ -89,29 +125,27 @@ static bool comes_later(const vs_library_use *a, const vs_library_use *b) {
   return a->bytes != b->bytes ? a->bytes < b->bytes : vs_str_compare(a->name, b->name) > 0;
 }
 
-static void sort(vs_library_uses *uses) {
-  for (size_t i = 1; i < uses->list.count; i++) {
-    vs_library_use *at = &uses->list.data[i];
-    const vs_library_use moved = *at;
-    for (; at != uses->list.data && comes_later(at - 1, &moved); at--) *at = at[-1];
-    *at = moved;
+static vs_status list(const vs_host *host, const vs_library_fold *fold, vs_library_uses *out) {
+  VS_TRY(vs_vec_reserve(host, &out->list, fold->uses.count));
+  for (size_t i = 0; i < fold->uses.count; i++) {
+    const vs_library_use added = fold->uses.data[i];
+    if (added.bytes == 0) continue;
+    size_t at = out->list.count++;
+    for (; at != 0 && comes_later(&out->list.data[at - 1], &added); at--)
+      out->list.data[at] = out->list.data[at - 1];
+    out->list.data[at] = added;
   }
+  return VS_OK;
 }
 
 vs_status vs_libraries_at(const vs_host *host, const vs_slice *slice, vs_moment moment,
                           vs_library_uses *out) {
-  totals all = {0};
+  vs_library_fold fold = {.is_told = false};
   *out = (vs_library_uses){.is_complete = false};
-  vs_status status = collect(host, slice, moment, &all, &out->is_complete);
-  out->is_complete = out->is_complete && status == VS_OK;
-  if (status == VS_LIMIT) status = VS_OK;
-  for (size_t i = 0; status == VS_OK && out->is_complete && i < all.count; i++)
-    if (all.data[i].bytes != 0)
-      status = add_use(host, out, vs_library_name(vs_snapshot_string(slice->snapshot, all.data[i].path)),
-                       all.data[i].bytes);
-  vs_vec_free(host, &all);
-  if (status == VS_OK) sort(out);
-  else vs_library_uses_deinit(host, out);
+  vs_status status = fold_until(host, slice, moment, &fold);
+  out->is_complete = status == VS_OK && vs_library_fold_is_complete(&fold);
+  if (out->is_complete) status = list(host, &fold, out);
+  vs_library_fold_deinit(host, &fold);
   return status;
 }
 

@@ -1,44 +1,6 @@
 #include "analyze/library_course.h"
 #include "base/mem.h"
 
-/* A file of a library, by the string of its path. */
-typedef struct file {
-  uint64_t bytes;
-  uint32_t path;
-  size_t row;
-} file;
-
-typedef struct state {
-  const vs_host *host;
-  const vs_snapshot *snapshot;
-  VS_VEC(file) files;
-  vs_library_course *out;
-} state;
-
-static vs_status row_of(state *s, vs_str name, size_t *row) {
-  vs_library_course *out = s->out;
-  for (*row = 0; *row < out->list.count; ++*row)
-    if (vs_str_equal(out->list.data[*row].name, name)) return VS_OK;
-  VS_TRY(vs_vec_reserve(s->host, &out->list, 1));
-  out->list.data[out->list.count++] = (vs_library_row){.name = name};
-  return VS_OK;
-}
-
-static vs_status file_of(state *s, uint32_t path, file **found) {
-  for (size_t i = 0; i < s->files.count; i++)
-    if (s->files.data[i].path == path) {
-      *found = &s->files.data[i];
-      return VS_OK;
-    }
-  if (s->files.count == VS_MOST_LIBRARIES) return VS_LIMIT;
-  file new = {.path = path};
-  VS_TRY(row_of(s, vs_library_name(vs_snapshot_string(s->snapshot, path)), &new.row));
-  VS_TRY(vs_vec_reserve(s->host, &s->files, 1));
-  *found = &s->files.data[s->files.count++];
-  **found = new;
-  return VS_OK;
-}
-
 static void note_peak(vs_library_course *out, int64_t time_us) {
   if (out->end <= out->peak) return;
   out->peak = out->end;
@@ -46,33 +8,31 @@ static void note_peak(vs_library_course *out, int64_t time_us) {
   for (size_t i = 0; i < out->list.count; i++) out->list.data[i].at_peak = out->list.data[i].now;
 }
 
-static vs_status take(state *s, const vs_library_memory *from) {
-  file *at;
-  vs_library_course *out = s->out;
-  VS_TRY(file_of(s, from->name, &at));
-  vs_library_row *row = &out->list.data[at->row];
-  const uint64_t others = out->end - at->bytes, others_of_row = row->now - at->bytes;
-  if (from->bytes > UINT64_MAX - others) return VS_LIMIT; /* a damaged file */
-  at->bytes = from->bytes;
-  out->end = others + from->bytes;
-  row->now = others_of_row + from->bytes;
+/* The rows of the course stand as the uses of the fold. */
+static vs_status follow(const vs_host *host, const vs_library_fold *fold, size_t use, int64_t time_us,
+                        vs_library_course *out) {
+  if (use == out->list.count) {
+    VS_TRY(vs_vec_reserve(host, &out->list, 1));
+    out->list.data[out->list.count++] = (vs_library_row){.name = fold->uses.data[use].name};
+  }
+  vs_library_row *row = &out->list.data[use];
+  row->now = fold->uses.data[use].bytes;
   if (row->now > row->peak) row->peak = row->now;
-  note_peak(out, from->time_us);
+  out->end = fold->sum;
+  note_peak(out, time_us);
   return VS_OK;
 }
 
-static vs_status follow(state *s, int32_t device, bool has_pytorch) {
-  bool is_told = !has_pytorch, is_missed = false;
-  for (size_t i = 0; i < s->snapshot->libraries.count; i++) {
-    const vs_library_memory *from = &s->snapshot->libraries.data[i];
-    if (from->device != device) continue;
-    const bool is_sentence = from->name == VS_STRING_EMPTY;
-    const bool is_lost = from->name == VS_STRING_NONE; /* the name of a library, with a frame of the file */
-    if (!is_sentence && !is_lost) VS_TRY(take(s, from));
-    is_told = is_told || (is_sentence && from->bytes != 0);
-    is_missed = is_missed || is_lost || (is_sentence && from->bytes == 0);
+static vs_status follow_all(const vs_host *host, const vs_snapshot *snapshot, int32_t device,
+                            vs_library_fold *fold, vs_library_course *out) {
+  for (size_t i = 0; i < snapshot->libraries.count && !fold->is_missed; i++) {
+    const vs_library_memory *row = &snapshot->libraries.data[i];
+    size_t use;
+    if (row->device != device) continue;
+    VS_TRY(vs_library_fold_row(host, snapshot, row, fold, &use));
+    if (use != SIZE_MAX) VS_TRY(follow(host, fold, use, row->time_us, out));
   }
-  s->out->is_complete = is_told && !is_missed;
+  out->is_complete = vs_library_fold_is_complete(fold);
   return VS_OK;
 }
 
@@ -100,11 +60,9 @@ static void leave_out_empty(vs_library_course *out) {
 vs_status vs_library_course_build(const vs_host *host, const vs_snapshot *snapshot, int32_t device,
                                   bool has_pytorch, vs_library_course *out) {
   *out = (vs_library_course){.peak_us = VS_NO_TIME};
-  state s = {.host = host, .snapshot = snapshot, .out = out};
-  vs_status status = follow(&s, device, has_pytorch);
-  vs_vec_free(host, &s.files);
-  if (status == VS_LIMIT) out->is_complete = false;
-  if (status == VS_LIMIT) status = VS_OK;
+  vs_library_fold fold = {.is_told = !has_pytorch};
+  const vs_status status = follow_all(host, snapshot, device, &fold, out);
+  vs_library_fold_deinit(host, &fold);
   if (status != VS_OK || !out->is_complete) {
     vs_library_course_deinit(host, out);
     return status;

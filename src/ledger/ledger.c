@@ -149,6 +149,16 @@ static void put_text(vs_jsonw *w, const char *key, const vs_ledger *ledger, uint
   else vs_jsonw_member_str(w, key, vs_ledger_text(ledger, text));
 }
 
+/* A row of 0 bytes says something only where it is the end of a sum; what several unknown rows are together, only where there are several. */
+static bool is_shown(const vs_ledger *ledger, const vs_ledger_row *row) {
+  if (row->parent == VS_LEDGER_NONE) return true;
+  const vs_ledger_row *above = &ledger->rows.data[row->parent];
+  if (row->kind == VS_LEDGER_UNKNOWN_TOGETHER)
+    return ledger->rows.data[ledger->rows.data[above->first].next].next != VS_LEDGER_NONE;
+  if (!row->is_known || row->bytes != 0 || row->kind == VS_LEDGER_FREE) return true;
+  return row->kind == VS_LEDGER_UNEXPLAINED && above->kind == VS_LEDGER_USED;
+}
+
 static void put_members(vs_jsonw *w, const vs_ledger *ledger, const vs_ledger_row *row) {
   vs_jsonw_member_str(w, "kind", vs_str_from(vs_ledger_kind_name(row->kind)));
   put_text(w, "name", ledger, row->name);
@@ -162,6 +172,7 @@ static void put_members(vs_jsonw *w, const vs_ledger *ledger, const vs_ledger_ro
   else vs_jsonw_member_null(w, "bytes");
   put_text(w, "why", ledger, row->why);
   put_text(w, "source", ledger, row->source);
+  vs_jsonw_member_bool(w, "is_shown", is_shown(ledger, row));
 }
 
 /* The rows in their order without recursion: down, else to the next one, else up. */

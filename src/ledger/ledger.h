@@ -115,9 +115,12 @@ VS_MUST_CHECK vs_status vs_ledger_check_division(vs_json division, vs_error *err
 VS_MUST_CHECK vs_status vs_ledger_add_dryrun(vs_ledger *ledger, vs_json reply, uint64_t device,
                                              vs_error *error);
 
-/* What a snapshot or recording knows, from the reply of "reserved". */
-VS_MUST_CHECK vs_status vs_ledger_add_recorded(vs_ledger *ledger, vs_json reply, vs_str moment,
-                                               vs_error *error);
+/* What a snapshot or recording knows, from the reply of "reserved", in which vs_ledger_check_division finds no mistake. */
+VS_MUST_CHECK vs_status vs_ledger_add_recorded(vs_ledger *ledger, vs_json reply, vs_str moment);
+
+/* The name of a row of PyTorch's memory, which has that name in every ledger, "rounding"; of all private pools together "private pools". NULL:
+ * another kind. */
+const char *vs_ledger_band_name(vs_ledger_kind kind);
 
 /* The same of a card of which PyTorch's allocator has no memory, from a device of the reply of "libraries". */
 VS_MUST_CHECK vs_status vs_ledger_add_recorded_libraries(vs_ledger *ledger, vs_json libraries,

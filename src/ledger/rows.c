@@ -54,12 +54,33 @@ vs_status vs_ledger_check_division(vs_json division, vs_error *error) {
 
 /* ---- rows ---------------------------------------------------------------------------------------------- */
 
+const char *vs_ledger_band_name(vs_ledger_kind kind) {
+  for (size_t k = 0; k < TERMS; k++)
+    if (terms[k].kind == kind) return terms[k].name;
+  return kind == VS_LEDGER_PRIVATE_POOL ? "private pools" : NULL;
+}
+
+static uint32_t add_row(vs_ledger *ledger, uint32_t parent, vs_ledger_kind kind, vs_str name,
+                        const vs_ledger_figure *figure) {
+  const vs_ledger_entry entry = {.kind = kind, .name = name, .figure = *figure};
+  return vs_ledger_add(ledger, parent, &entry);
+}
+
+static uint32_t add_known(vs_ledger *ledger, uint32_t parent, vs_ledger_kind kind, vs_str name,
+                          uint64_t bytes, const char *source) {
+  const vs_ledger_figure figure = vs_ledger_known(bytes, source);
+  return add_row(ledger, parent, kind, name, &figure);
+}
+
+static void add_unknown(vs_ledger *ledger, uint32_t parent, vs_ledger_kind kind, const char *name,
+                        vs_str why) {
+  const vs_ledger_figure figure = vs_ledger_unknown(why);
+  (void)add_row(ledger, parent, kind, vs_str_from(name), &figure);
+}
+
 static void add_terms(vs_ledger *ledger, uint32_t parent, const uint64_t bytes[TERMS], const char *source) {
   for (size_t k = 0; k < TERMS; k++)
-    (void)vs_ledger_add(ledger, parent,
-                        &(vs_ledger_entry){.kind = terms[k].kind,
-                                           .name = vs_str_from(terms[k].name),
-                                           .figure = vs_ledger_known(bytes[k], source)});
+    (void)add_known(ledger, parent, terms[k].kind, vs_str_from(terms[k].name), bytes[k], source);
 }
 
 static void add_private_pool(vs_ledger *ledger, uint32_t parent, vs_json pool, const char *source) {
@@ -68,11 +89,8 @@ static void add_private_pool(vs_ledger *ledger, uint32_t parent, vs_json pool, c
   char name[64];
   vs_format(name, sizeof name, "private pool %U,%U", vs_json_u64(vs_json_at(numbers, 0), 0),
             vs_json_u64(vs_json_at(numbers, 1), 0));
-  const uint32_t row = vs_ledger_add(
-      ledger, parent,
-      &(vs_ledger_entry){.kind = VS_LEDGER_PRIVATE_POOL,
-                         .name = vs_str_from(name),
-                         .figure = vs_ledger_known(vs_reply_u64(pool, "reserved_bytes"), source)});
+  const uint32_t row = add_known(ledger, parent, VS_LEDGER_PRIVATE_POOL, vs_str_from(name),
+                                 vs_reply_u64(pool, "reserved_bytes"), source);
   for (size_t k = 0; k < TERMS; k++) bytes[k] = vs_reply_u64(pool, terms[k].key);
   add_terms(ledger, row, bytes, source);
 }
@@ -91,16 +109,10 @@ static void add_division(vs_ledger *ledger, uint32_t row, vs_json division) {
 
 void vs_ledger_add_pytorch(vs_ledger *ledger, uint32_t parent, const vs_ledger_figure *reserved,
                            vs_json division, vs_str why) {
-  const uint32_t row = vs_ledger_add(
-      ledger, parent,
-      &(vs_ledger_entry){.kind = VS_LEDGER_PYTORCH, .name = VS_STR("PyTorch reserved"), .figure = *reserved});
+  const uint32_t row = add_row(ledger, parent, VS_LEDGER_PYTORCH, VS_STR("PyTorch reserved"), reserved);
   if (row == VS_LEDGER_NONE) return;
   if (!vs_reply_is_unknown(division)) add_division(ledger, row, division);
-  else if (why.size != 0)
-    (void)vs_ledger_add(ledger, row,
-                        &(vs_ledger_entry){.kind = VS_LEDGER_REQUESTED,
-                                           .name = VS_STR("tensors, as requested"),
-                                           .figure = vs_ledger_unknown(why)});
+  else if (why.size != 0) add_unknown(ledger, row, VS_LEDGER_REQUESTED, terms[0].name, why);
 }
 
 /* `key`: the member of each library that has its bytes. A library that had none then has no row. */
@@ -108,17 +120,12 @@ static void add_libraries(vs_ledger *ledger, uint32_t parent, vs_json reply, con
   const vs_json libraries = vs_reply_at(reply, "libraries");
   for (size_t i = 0; i < vs_json_count(libraries); i++) {
     const vs_json library = vs_json_at(libraries, i);
-    if (vs_reply_u64(library, key) == 0) continue;
-    (void)vs_ledger_add(ledger, parent,
-                        &(vs_ledger_entry){.kind = VS_LEDGER_LIBRARY,
-                                           .name = vs_reply_str(library, "library"),
-                                           .figure = vs_ledger_known(vs_reply_u64(library, key), told)});
+    const uint64_t bytes = vs_reply_u64(library, key);
+    if (bytes != 0)
+      (void)add_known(ledger, parent, VS_LEDGER_LIBRARY, vs_reply_str(library, "library"), bytes, told);
   }
   if (vs_json_kind(libraries) != VS_JSON_ARRAY)
-    (void)vs_ledger_add(ledger, parent,
-                        &(vs_ledger_entry){.kind = VS_LEDGER_LIBRARY,
-                                           .name = VS_STR("other libraries"),
-                                           .figure = vs_ledger_unknown(why)});
+    add_unknown(ledger, parent, VS_LEDGER_LIBRARY, "other libraries", why);
 }
 
 void vs_ledger_add_libraries(vs_ledger *ledger, uint32_t parent, vs_json division, vs_str why) {
@@ -137,17 +144,10 @@ void vs_ledger_add_without_pytorch(vs_ledger *ledger, uint32_t parent, vs_json l
 
 /* ---- a snapshot or a recording -------------------------------------------------------------------------- */
 
+static const char context[] = "CUDA context, streams, local memory", others[] = "other processes";
 static const char only_pytorch[] = "a snapshot or recording has PyTorch's memory alone",
                   only_libraries[] = "a recording has the memory of PyTorch and of other libraries alone",
                   only_requested[] = "a recording without PyTorch has what libraries requested alone";
-
-static void add_unknown(vs_ledger *ledger, uint32_t parent, vs_ledger_kind kind, const char *name,
-                        const char *why) {
-  (void)vs_ledger_add(ledger, parent,
-                      &(vs_ledger_entry){.kind = kind,
-                                         .name = vs_str_from(name),
-                                         .figure = vs_ledger_unknown(vs_str_from(why))});
-}
 
 /* A member of the reply that may be null. */
 static vs_ledger_figure figure_of(vs_json reply, const char *key, const char *source, const char *why) {
@@ -155,59 +155,52 @@ static vs_ledger_figure figure_of(vs_json reply, const char *key, const char *so
                                     : vs_ledger_unknown(vs_str_from(why));
 }
 
+static uint32_t add_card(vs_ledger *ledger, vs_json reply, vs_str moment) {
+  const vs_ledger_entry card = {
+      .kind = VS_LEDGER_CARD,
+      .name = vs_reply_str(reply, "card_name"),
+      .figure = figure_of(reply, "card_bytes", "recording", "the file does not have the GPU's size"),
+      .has_number = true,
+      .number = vs_reply_u64(reply, "device"),
+      .moment = moment};
+  return vs_ledger_add(ledger, VS_LEDGER_NONE, &card);
+}
+
 /* PyTorch's row directly, so that what is left is exactly what is not PyTorch's. */
 static void add_used(vs_ledger *ledger, uint32_t card, const vs_ledger_figure *used, vs_json reply,
-                     const char *why) {
-  const vs_ledger_figure reserved = vs_ledger_known(vs_reply_u64(reply, "reserved_bytes"), "PyTorch");
-  const uint32_t row = vs_ledger_add(
-      ledger, card, &(vs_ledger_entry){.kind = VS_LEDGER_USED, .name = VS_STR("used"), .figure = *used});
+                     vs_str why) {
+  const vs_ledger_figure reserved = vs_ledger_known(vs_reply_u64(reply, "reserved_bytes"), exact);
+  const uint32_t row = add_row(ledger, card, VS_LEDGER_USED, VS_STR("used"), used);
   vs_ledger_add_pytorch(ledger, row, &reserved, reply, VS_STR(""));
-  vs_ledger_add_libraries(ledger, row, reply, vs_str_from(why));
-  add_unknown(ledger, row, VS_LEDGER_CONTEXT, "CUDA context, streams, local memory", why);
-  add_unknown(ledger, row, VS_LEDGER_OTHER_PROCESSES, "other processes", why);
+  vs_ledger_add_libraries(ledger, row, reply, why);
+  add_unknown(ledger, row, VS_LEDGER_CONTEXT, context, why);
+  add_unknown(ledger, row, VS_LEDGER_OTHER_PROCESSES, others, why);
 }
 
 vs_status vs_ledger_add_recorded_libraries(vs_ledger *ledger, vs_json libraries, vs_library_moment at,
                                            vs_str moment) {
-  const vs_ledger_figure total =
-      figure_of(libraries, "card_bytes", "recording", "the file does not have the GPU's size");
-  const uint32_t card = vs_ledger_add(ledger, VS_LEDGER_NONE,
-                                      &(vs_ledger_entry){.kind = VS_LEDGER_CARD,
-                                                         .name = vs_reply_str(libraries, "card_name"),
-                                                         .figure = total,
-                                                         .has_number = true,
-                                                         .number = vs_reply_u64(libraries, "device"),
-                                                         .moment = moment});
-  const vs_ledger_figure used = vs_ledger_unknown(vs_str_from(only_requested));
-  const uint32_t row = vs_ledger_add(
-      ledger, card, &(vs_ledger_entry){.kind = VS_LEDGER_USED, .name = VS_STR("used"), .figure = used});
+  const uint32_t card = add_card(ledger, libraries, moment);
+  const vs_str why = vs_str_from(only_requested);
+  const vs_ledger_figure used = vs_ledger_unknown(why);
+  const uint32_t row = add_row(ledger, card, VS_LEDGER_USED, VS_STR("used"), &used);
   if (row == VS_LEDGER_NONE) return ledger->status;
   vs_ledger_add_without_pytorch(ledger, row, libraries, at);
-  add_unknown(ledger, row, VS_LEDGER_CONTEXT, "CUDA context, streams, local memory", only_requested);
-  add_unknown(ledger, row, VS_LEDGER_OTHER_PROCESSES, "other processes", only_requested);
-  add_unknown(ledger, card, VS_LEDGER_FREE, "free", only_requested);
+  add_unknown(ledger, row, VS_LEDGER_CONTEXT, context, why);
+  add_unknown(ledger, row, VS_LEDGER_OTHER_PROCESSES, others, why);
+  add_unknown(ledger, card, VS_LEDGER_FREE, "free", why);
   return ledger->status;
 }
 
-vs_status vs_ledger_add_recorded(vs_ledger *ledger, vs_json reply, vs_str moment, vs_error *error) {
-  VS_TRY(vs_ledger_check_division(reply, error));
-  const vs_ledger_figure total =
-      figure_of(reply, "card_bytes", "recording", "the file does not have the GPU's size");
+vs_status vs_ledger_add_recorded(vs_ledger *ledger, vs_json reply, vs_str moment) {
   const vs_ledger_figure free_bytes = figure_of(reply, "card_free_bytes", "driver, at the error",
                                                 "a file has it only of an out-of-memory error (--at oom)");
-  const char *why = vs_reply_knows(reply, "libraries") ? only_libraries : only_pytorch;
-  vs_ledger_figure used = vs_ledger_unknown(vs_str_from(why));
-  if (total.is_known && free_bytes.is_known && free_bytes.bytes <= total.bytes)
-    used = vs_ledger_known(total.bytes - free_bytes.bytes, "total - free");
-  const uint32_t card = vs_ledger_add(ledger, VS_LEDGER_NONE,
-                                      &(vs_ledger_entry){.kind = VS_LEDGER_CARD,
-                                                         .name = vs_reply_str(reply, "card_name"),
-                                                         .figure = total,
-                                                         .has_number = true,
-                                                         .number = vs_reply_u64(reply, "device"),
-                                                         .moment = moment});
+  const vs_str why = vs_str_from(vs_reply_knows(reply, "libraries") ? only_libraries : only_pytorch);
+  const uint64_t total = vs_reply_u64(reply, "card_bytes");
+  vs_ledger_figure used = vs_ledger_unknown(why);
+  if (vs_reply_knows(reply, "card_bytes") && free_bytes.is_known && free_bytes.bytes <= total)
+    used = vs_ledger_known(total - free_bytes.bytes, "total - free");
+  const uint32_t card = add_card(ledger, reply, moment);
   add_used(ledger, card, &used, reply, why);
-  (void)vs_ledger_add(
-      ledger, card, &(vs_ledger_entry){.kind = VS_LEDGER_FREE, .name = VS_STR("free"), .figure = free_bytes});
+  (void)add_row(ledger, card, VS_LEDGER_FREE, VS_STR("free"), &free_bytes);
   return ledger->status;
 }

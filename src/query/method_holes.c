@@ -5,16 +5,9 @@
 
 typedef VS_VEC(vs_holes_point) points;
 
-/* The last moment of each column of the window; for a column without moments, the last one before it. */
-static void choose_moments(const vs_window *window, vs_moment last, points *out) {
-  vs_moment moment = VS_AT_START;
-  for (uint32_t c = 0; c < window->columns; c++) {
-    vs_moment first, end;
-    if (vs_window_column(window, c, &first, &end)) moment = end;
-    else if (vs_window_edge(window, c) > vs_window_place(window, VS_AT_START)) moment = last;
-    out->data[out->count++] = (vs_holes_point){.moment = moment};
-  }
-  VS_ASSERT(out->count == window->columns && moment <= last);
+static void choose_moments(const vs_window *window, vs_moment end, points *out) {
+  for (uint32_t c = 0; c < window->columns; c++)
+    out->data[out->count++] = (vs_holes_point){.moment = vs_window_moment(window, c, end)};
 }
 
 static void add_bytes(vs_call *call, const char *name, const points *list, size_t offset) {

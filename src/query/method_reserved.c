@@ -1,6 +1,7 @@
 /* "reserved": what the reserved memory of a moment consists of. */
 #include "analyze/libraries.h"
 #include "analyze/reserved.h"
+#include "query/ledger_answer.h"
 #include "query/reply.h"
 #include "query/rows.h"
 
@@ -72,6 +73,20 @@ static void write_reserved(const vs_call *call, const vs_reserved *reserved, con
   vs_jsonw_array_end(call->json);
 }
 
+vs_status vs_reply_reserved_at(vs_call *call, vs_moment moment) {
+  const vs_host *host = call->engine->host;
+  const vs_moment_index *moments;
+  vs_library_uses uses;
+  vs_reserved reserved;
+  VS_TRY(vs_cached_moments(host, call->device, &moments));
+  VS_TRY(vs_libraries_at(host, call->device->slice, moment, &uses));
+  const vs_status status = vs_reserved_at(host, moments, moment, &reserved);
+  if (status == VS_OK) write_reserved(call, &reserved, &uses);
+  if (status == VS_OK) vs_reserved_deinit(host, &reserved);
+  vs_library_uses_deinit(host, &uses);
+  return status;
+}
+
 /* The moment of the request, moved to one with the wanted reserved bytes. */
 static vs_status find_moment(const vs_call *call, vs_moment *moment) {
   const vs_request *request = call->request;
@@ -85,17 +100,7 @@ static vs_status find_moment(const vs_call *call, vs_moment *moment) {
 }
 
 vs_status vs_method_reserved(vs_call *call) {
-  const vs_host *host = call->engine->host;
-  const vs_moment_index *moments;
-  vs_library_uses uses;
-  vs_reserved reserved;
   vs_moment moment;
   VS_TRY(find_moment(call, &moment));
-  VS_TRY(vs_cached_moments(host, call->device, &moments));
-  VS_TRY(vs_libraries_at(host, call->device->slice, moment, &uses));
-  const vs_status status = vs_reserved_at(host, moments, moment, &reserved);
-  if (status == VS_OK) write_reserved(call, &reserved, &uses);
-  if (status == VS_OK) vs_reserved_deinit(host, &reserved);
-  vs_library_uses_deinit(host, &uses);
-  return status;
+  return vs_reply_reserved_at(call, moment);
 }

@@ -668,6 +668,38 @@ declare namespace Replies {
     pools: ReservedPool[];
   }
 
+  /** A row of the ledger, as in docs/formats/where.md. */
+  interface LedgerRow {
+    kind: string;
+    name: string | null;
+    device?: int;
+    moment?: string | null;
+    bytes: int | null;
+    why: string | null;
+    source: string | null;
+    is_shown: boolean;
+    rows: LedgerRow[];
+  }
+
+  interface LedgerReply extends DeviceReply {
+    at: Moment;
+    devices: LedgerRow[];
+  }
+
+  interface BandsReply extends DeviceReply {
+    axis: AxisName;
+    x0: number;
+    x1: number;
+    whole: { x0: number; x1: number };
+    bands: { kind: string; name: string; source: string | null }[];
+    unknown: { kind: string; name: string; why: string }[];
+    columns: {
+      point_event: Int32Array;
+      known: Float64Array;
+      bytes: Float64Array;
+    };
+  }
+
   interface LibrariesReply {
     schema: int;
     method: string;

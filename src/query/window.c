@@ -20,6 +20,12 @@ vs_status vs_find_window(vs_call *call, uint64_t columns, const char *name, vs_w
   return vs_fail(call->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "'x0' has to be below 'x1'");
 }
 
+vs_moment vs_window_moment(const vs_window *window, uint32_t column, vs_moment end) {
+  vs_moment first, last;
+  if (vs_window_column(window, column, &first, &last)) return last;
+  return vs_window_edge(window, column) > vs_window_place(window, VS_AT_START) ? end : VS_AT_START;
+}
+
 /* Rounds down and limits to [0, INT64_MAX], above all sizes of memory. */
 static uint64_t bytes_of(double value) {
   return value <= 0 ? 0 : value < 9e18 ? (uint64_t)value : (uint64_t)INT64_MAX;

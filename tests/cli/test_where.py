@@ -328,7 +328,8 @@ def test_a_process(vramscope, where, process, machine):
     own = only(card, "process")
     assert own["bytes"] == 20000 * MiB and own["pid"] == pid and only(card, "used")["bytes"] == 33934016512
     assert only(card, "pytorch")["why"] == f"the process is not recorded (vramscope attach {pid})"
-    assert own["rows"][-1] == {"kind": "unknown_together", "name": "the unknown rows, together", "bytes": 20000 * MiB, "why": None, "source": "what is left", "rows": []}
+    assert own["rows"][-1] == {"kind": "unknown_together", "name": "the unknown rows, together", "bytes": 20000 * MiB, "why": None,
+                               "source": "what is left", "is_shown": True, "rows": []}
     assert [row["pid"] for row in rows_of(card, "other_process")] == [4190001]
     assert sum(only(card, kind)["bytes"] for kind in ("used", "driver_reserve", "free")) == card["bytes"]
     out = vramscope("where", pid, env=env).out

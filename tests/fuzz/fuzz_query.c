@@ -58,6 +58,8 @@ static void ask(vs_engine *engine, const char *format, const char *moment) {
   }
   must(error.status == status && error.text[0] != 0, "a failure without a sentence");
   if (status == VS_UNSUPPORTED && vs_format_is_account(engine->snapshot->format)) return;
+  /* the card of a damaged file is smaller than what is on it */
+  if (status == VS_BAD_ARGUMENT && vs_str_contains(vs_str_from(format), VS_STR("\"ledger\""))) return;
   must(status == VS_NOT_FOUND || status == VS_NO_MEMORY || status == VS_CANCELLED || status == VS_LIMIT,
        error.text);
 }
@@ -94,6 +96,8 @@ static const char *const REQUESTS[] = {
     "{\"method\":\"fragmentation\",\"params\":{\"at\":%s}}",
     "{\"method\":\"reserved\",\"params\":{\"at\":%s}}",
     "{\"method\":\"reserved\",\"params\":{\"at\":%s,\"reserved_bytes\":2097152}}",
+    "{\"method\":\"ledger\",\"params\":{\"at\":%s}}",
+    "{\"method\":\"bands\",\"params\":{\"points\":7}}",
     "{\"method\":\"replay\"}",
     "{\"method\":\"whatif\",\"params\":{\"steps\":2}}",
     "{\"method\":\"course\",\"params\":{\"settings\":\"expandable_segments:True\",\"columns\":9}}",

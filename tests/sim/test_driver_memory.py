@@ -1,8 +1,10 @@
 """What libraries take from the CUDA driver, as the recorder sees it: against the account of the program that takes it, at every event of the
 allocator. The libraries are recorder/driver.c, which asks the driver as a CUDA runtime does; the driver is the simulated one."""
 
+import array
 import itertools
 import json
+import math
 import mmap
 import os
 import re
@@ -11,7 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from answers import ask
+from answers import ask, query
 from conftest import BINARY, LIBRARIES, ROOT, environment_of, finish
 from test_recorder import HERE, RECORDER, kinds
 
@@ -479,3 +481,77 @@ def test_top_reads_a_recording_that_grows(libraries, tmp_path, process):
                 break
         shown.terminate()
     assert now == expected > before
+
+
+# ---- the ledger over time, as the viewer draws it
+
+
+def columns_of(recording, **params):
+    """The reply of `bands` with its columns as lists."""
+    reply = query(recording, "bands", **params)
+    size = int.from_bytes(reply[4:8], "little")
+    header = json.loads(reply[8 : 8 + size])
+    kinds_of_columns = {"i32": "i", "f64": "d"}
+    for name, column in header["columns"].items():
+        entries = array.array(kinds_of_columns[column["type"]])
+        entries.frombytes(reply[column["at"] : column["at"] + column["count"] * entries.itemsize])
+        header["columns"][name] = list(entries)
+    return header
+
+
+def leaves(card):
+    """{(kind, name): bytes} of the rows below "used", those of PyTorch in place of PyTorch's."""
+    (used,) = [row for row in card["rows"] if row["kind"] == "used"]
+    (pytorch,) = [row for row in used["rows"] if row["kind"] == "pytorch"]
+    rows = [row for row in used["rows"] if row["kind"] == "library"] + [row for row in pytorch["rows"] if row["kind"] != "unexplained"]
+    assert pytorch["bytes"] == sum(row["bytes"] for row in pytorch["rows"])
+    return {(row["kind"], row["name"]): row["bytes"] for row in rows}
+
+
+def test_bands_are_the_ledger_at_every_moment(libraries, tmp_path):
+    """What `where --at` says of each event, to the byte; and the bands of libraries are the account of the program."""
+    told, recording = run(libraries, tmp_path, 2, 60)
+    (device,) = ask(recording, "info")["devices"]
+    count = device["events"] + 1
+    reply = columns_of(recording, points=count, x0=-1, x1=device["events"])
+    columns, points = reply["columns"], range(count)
+    assert columns["point_event"] == list(range(-1, device["events"]))
+    order = [(band["kind"], band["name"]) for band in reply["bands"]]
+    assert {name for kind, name in order if kind == "library"} == set().union(*told)
+    assert [kind for kind, _ in order if kind != "library"] == ["releasable", "fragmented", "pending", "rounding", "private_pool", "requested"]
+    account = dict(zip((e["event"] for e in ask(recording, "events", top=10000)["events"] if e["action"] == "alloc"), told, strict=True))
+    for point in points:
+        event = columns["point_event"][point]
+        here = {band: columns["bytes"][i * count + point] for i, band in enumerate(order)}
+        (card,) = ask(recording, "ledger", at="start" if event < 0 else event)["devices"]
+        expected = leaves(card)
+        assert {band: size for band, size in here.items() if size} == {row: size for row, size in expected.items() if size}
+        assert columns["known"][point] == sum(expected.values())
+        if event in account:
+            assert {name: size for (kind, name), size in here.items() if kind == "library" and size} == account[event]
+    for event in (0, device["events"] // 2, device["events"] - 1):
+        (card,) = json.loads(show("where", "--json", "--at", str(event), recording, folder=tmp_path))["devices"]
+        (mine,) = ask(recording, "ledger", at=event)["devices"]
+        assert card["moment"] is not None and {**card, "moment": None} == mine
+    assert [row["kind"] for row in reply["unknown"]] == ["context", "other_processes"]
+    few = columns_of(recording, points=7)
+    assert [(band["kind"], band["name"]) for band in few["bands"]] == order
+    at = [columns["point_event"].index(event) for event in few["columns"]["point_event"]]
+    assert few["columns"]["bytes"] == [columns["bytes"][i * count + point] for i in range(len(order)) for point in at]
+
+
+def test_bands_of_libraries_that_are_missed_are_unknown(libraries, tmp_path):
+    """From that moment on: no number, and the reason."""
+    (tmp_path / "other.c").write_text("int cuMemAlloc_v2(void) { return 0; }")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", libraries / "libother.so", tmp_path / "other.c"], check=True, timeout=60)
+    _, recording = run(libraries, tmp_path, 1, 10, "other")
+    (device,) = ask(recording, "info")["devices"]
+    count = device["events"] + 1
+    reply = columns_of(recording, points=count, x0=-1, x1=device["events"])
+    of_library = [i for i, band in enumerate(reply["bands"]) if band["kind"] == "library"]
+    unknown = [math.isnan(reply["columns"]["bytes"][of_library[0] * count + point]) for point in range(count)]
+    assert [is_unknown for is_unknown, _ in itertools.groupby(unknown)] in ([False, True], [True, False, True])
+    pytorch = ask(recording, "reserved")["reserved_bytes"]
+    assert reply["columns"]["known"][-1] == pytorch
+    (row,) = [row for row in reply["unknown"] if row["kind"] == "library"]
+    assert row["name"] == "other libraries" and "PyTorch's memory alone" in row["why"]

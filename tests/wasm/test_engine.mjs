@@ -48,6 +48,7 @@ const PICTURES = [
   ["picture", { axis: "time", x0: 0.1, x1: 1e5 / 7, columns: 1001, rows: 97, y0: 1e6, y1: 7e8 / 3, mark: "size>1MiB" }],
   ["picture", { x0: -1e300, x1: 1e300, filter: "size>4KiB", by: "lifetime" }],
   ["holes", { axis: "time", x0: -3.3, x1: 99999.9, points: 77 }],
+  ["bands", { axis: "time", x0: -3.3, x1: 99999.9, points: 77 }],
   ["pick", { at: 500, y0: 1e8 / 3, y1: 1e9 / 3 }],
   ["live", { measure: "average", since: "3ms", at: "90ms", by: "stack" }],
   ["tree", { measure: "average", since: 100, at: 900 }],

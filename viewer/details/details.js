@@ -7,6 +7,7 @@ import { buttonEl, copyText, el, fill, iconButton, iconEl, setText } from "../sh
 import { eventSign } from "../shared/event_words.js";
 import { bytesText, countText } from "../shared/format.js";
 import { allocationFacts, eventFacts, segmentFacts } from "./facts.js";
+import { ledgerTable } from "./ledger.js";
 import { chiefBlock, fillSections, noStack, stackSection, textSection } from "./stack.js";
 
 const REPORTED_OWNERS = 12; // the same request as the summary's, so that the reply is shared
@@ -37,6 +38,10 @@ class DetailsPanel {
     this.element.dataset.what = what;
     this.element.setAttribute("aria-busy", "true");
     try {
+      if (what === "ledger") {
+        await this.showLedger(engine, row);
+        return;
+      }
       const event = what === "event" ? await this.askEvent(engine, row) : null;
       const thing = what === "event" ? null : await this.askThing(engine, what, row);
       if ((event ?? thing) === null || engine !== this.app.engine()) return;
@@ -48,6 +53,17 @@ class DetailsPanel {
     } finally {
       this.element.setAttribute("aria-busy", "false");
     }
+  }
+
+  /** @param {Engine} engine @param {number} event */
+  async showLedger(engine, event) {
+    const reply = await engine.latest("details", "ledger", { device: this.app.device(), at: event });
+    if (reply === null || engine !== this.app.engine()) return;
+    this.thing = null;
+    this.putHead(`Ledger at event ${countText(event)}`, "Where the memory was", null);
+    this.now.hidden = true;
+    fill(this.actions, [buttonEl("Show in state", () => this.app.jump({ part: "state", cursor: event }))]);
+    fillSections(this.body, reply.devices.map(ledgerTable));
   }
 
   /** @param {Engine} engine @param {ThingName} what @param {number} row */

@@ -20,6 +20,8 @@ interface ReplyOf {
   allocations: Replies.AllocationsReply;
   map: Replies.MapReply;
   holes: Replies.HolesReply;
+  ledger: Replies.LedgerReply;
+  bands: Replies.BandsReply;
   fragmentation: Replies.FragmentationReply;
   info: Replies.InfoReply;
   methods: Replies.MethodsReply;

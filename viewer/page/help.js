@@ -84,6 +84,7 @@ const HELP_TEXTS = [
       ["+ \u2212 0", "zoom in, out, the whole run"],
       ["Home End", "the beginning, the end"],
       ["f p o O", "fit the height; go to the peak; to the next failed request; the one before"],
+      ["*Below the tensors", "other libraries and cached memory as bands; a click shows the ledger of that moment"],
       ["/ n N", "find a frame, a file or a size; the next one; the one before"],
     ],
   },

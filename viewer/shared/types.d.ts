@@ -26,6 +26,8 @@ interface ViewState {
   /** Pinned allocation. */
   row: number | null;
   rowWhat: ThingName;
+  /** Whether the timeline shows what is below the tensors. */
+  bands: boolean;
   /** The settings of the chosen row of What if, and the bytes that it may reserve (null: unlimited); null: the recording. */
   whatif: string | null;
   card: number | null;
@@ -37,7 +39,7 @@ interface ViewState {
   theme: ThemeChoice;
 }
 
-type ThingName = Replies.DrawnName | "event";
+type ThingName = Replies.DrawnName | "event" | "ledger";
 type ThemeChoice = "auto" | "light" | "dark";
 
 /** What changed: keys of the state, and "ready" and "files". */

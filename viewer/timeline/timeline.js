@@ -23,6 +23,7 @@ import { leaveTimeline, noPointer, pointAt, pointedRow } from "./pointer.js";
 import { filterOfSearch, showFound, showSearchError } from "./search.js";
 import { createTimelineTip } from "./tip.js";
 import { addTimelineTools, showTimelineTools } from "./tools.js";
+import { createBands, drawBands, placeBands } from "./bands.js";
 
 const X_AXIS_HEIGHT = 24;
 const LEAST_LANE = 120;
@@ -34,9 +35,10 @@ const LEAST_COMMON = 0.3;
 export function createTimeline(app) {
   const timeline = newTimeline(app);
   addTimelineTools(timeline);
+  timeline.tools.bands = createBands(timeline);
   const { element, toolbar, stage, lanesBox, axisCanvas, rangeBar } = timeline.nodes;
-  const { minimap, tip, legend, search } = timeline.tools;
-  stage.append(lanesBox, axisCanvas, minimap.element, tip.element, rangeBar);
+  const { minimap, tip, legend, search, bands } = timeline.tools;
+  stage.append(lanesBox, bands.element, axisCanvas, minimap.element, tip.element, rangeBar);
   const body = el("div", { class: "timeline-body" }, [stage, legend.element]);
   element.append(toolbar, timeline.nodes.empty, body);
   watchSize(stage, () => timeline.does.draw());
@@ -288,7 +290,8 @@ function alignLanes(timeline) {
 function placeAll(timeline) {
   const width = timeline.nodes.stage.clientWidth;
   const gutter = width < 560 ? 58 : 70;
-  const room = timeline.nodes.stage.clientHeight - X_AXIS_HEIGHT - MINIMAP_HEIGHT - 10;
+  const below = placeBands(timeline.tools.bands, currentLane(timeline));
+  const room = timeline.nodes.stage.clientHeight - X_AXIS_HEIGHT - MINIMAP_HEIGHT - 10 - below;
   const count = Math.max(1, timeline.lanes.length);
   const height = Math.max(Math.min(LEAST_LANE, room), Math.floor(room / count));
   for (const lane of timeline.lanes) {
@@ -319,6 +322,7 @@ function drawTimeline(timeline) {
   followGroups(timeline, state);
   followCursors(timeline, state);
   drawSharedAxis(timeline, view);
+  drawBands(timeline.tools.bands, currentLane(timeline), view);
   const lane = currentLane(timeline);
   timeline.nodes.empty.hidden = !isWithoutHistory(lane?.marks ?? null);
   const { whole } = timeline.shown;

@@ -469,8 +469,28 @@ interface TimelineControls {
 /** By time, lanes begin at 0 or where the clock says. */
 type TimelineAlignment = "start" | "clock";
 
+/** What is below the tensors (bands.js). */
+interface Bands {
+  timeline: Timeline;
+  element: HTMLElement;
+  canvas: HTMLCanvasElement;
+  fold: HTMLButtonElement;
+  legend: HTMLElement;
+  tip: { element: HTMLElement; show(content: Node[], x: number, y: number): void; hide(): void };
+  /** null until one has come; of `lane`. */
+  reply: Replies.BandsReply | null;
+  lane: Lane | null;
+  /** The question that was asked last. */
+  key: string;
+  /** The pointed one, or -1. */
+  point: number;
+  /** Bytes at the upper edge. */
+  highest: number;
+}
+
 /** What stands around the picture and has a state of its own. */
 interface TimelineTools {
+  bands: Bands;
   tip: TimelineTip;
   search: SearchField;
   legend: Legend;

@@ -61,8 +61,9 @@ static vs_exit add_device(job *j, vs_client *client, int64_t device) {
   if (code != VS_EXIT_OK) return code;
   vs_text_init(&moment, j->cli->host, NULL);
   put_moment(j->cli, &moment, vs_json_root(&reply));
-  if (vs_ledger_add_recorded(&j->ledger, vs_json_root(&reply), vs_text_view(&moment), &error) != VS_OK)
+  if (vs_ledger_check_division(vs_json_root(&reply), &error) != VS_OK)
     code = vs_print_error(vs_str_from(client->name), &error);
+  else code = vs_exit_for(vs_ledger_add_recorded(&j->ledger, vs_json_root(&reply), vs_text_view(&moment)));
   vs_text_deinit(&moment);
   vs_json_doc_deinit(&reply);
   return code;

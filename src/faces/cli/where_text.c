@@ -18,15 +18,6 @@ static bool is_kind(vs_json row, const char *kind) {
 
 static bool is_known(vs_json row) { return vs_reply_knows(row, "bytes"); }
 
-/* ---- which rows are shown --------------------------------------------------------------------------------- */
-
-/* A row of 0 bytes says something only where it is the end of a sum. */
-static bool is_shown(vs_json row, vs_json parent) {
-  if (is_kind(row, "unknown_together")) return vs_json_count(vs_reply_at(parent, "rows")) > 2;
-  if (!is_known(row) || vs_reply_u64(row, "bytes") != 0) return true;
-  return is_kind(row, "free") || (is_kind(row, "unexplained") && is_kind(parent, "used"));
-}
-
 /* ---- cells ------------------------------------------------------------------------------------------------ */
 
 /* The number of a reason below the table; 0: there are too many. */
@@ -68,7 +59,7 @@ static void put_rows(page *p, vs_json row, size_t depth) {
   const vs_json below = vs_reply_at(row, "rows");
   put_row(p, row, depth);
   for (size_t i = 0; depth < MOST_DEPTH && i < vs_json_count(below); i++)
-    if (is_shown(vs_json_at(below, i), row)) put_rows(p, vs_json_at(below, i), depth + 1);
+    if (vs_reply_bool(vs_json_at(below, i), "is_shown")) put_rows(p, vs_json_at(below, i), depth + 1);
 }
 
 /* ---- a card ----------------------------------------------------------------------------------------------- */
@@ -140,7 +131,7 @@ static uint64_t put_pieces(const vs_cli *cli, vs_text *line, vs_json row) {
     const vs_json piece = vs_json_at(below, i);
     if (is_kind(piece, "process")) unexplained += put_pieces(cli, line, piece);
     else if (is_kind(piece, "unexplained")) unexplained += vs_reply_u64(piece, "bytes");
-    else if (is_known(piece) && is_shown(piece, row)) put_piece(cli, line, piece);
+    else if (is_known(piece) && vs_reply_bool(piece, "is_shown")) put_piece(cli, line, piece);
   }
   return unexplained;
 }

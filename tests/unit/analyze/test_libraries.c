@@ -186,6 +186,38 @@ static void test_newest_totals(void **state) {
   }
 }
 
+/* The end of the course is what libraries have at the end, and both tell of every library, or neither: what is missed once, a call or a
+ * name, is missed from then on. */
+static void test_both_follow_one_rule(void **state) {
+  (void)state;
+  static const char *const paths[] = {"", "/a/libcublas.so.13", "/c/x.so"};
+  test_random random = {.state = 5};
+  int complete = 0;
+  for (int round = 0; round < 300; round++) {
+    made m = begin(2);
+    for (int i = 0; i < 6; i++) {
+      const size_t which = (size_t)random_below(&random, 3);
+      const uint64_t bytes =
+          which == 0 ? (uint64_t)(random_below(&random, 4) != 0) : random_below(&random, 3);
+      say(&m, 0, paths[which], bytes, i);
+      if (random_below(&random, 20) == 0) m.snapshot->libraries.data[i].name = VS_STRING_NONE;
+    }
+    vs_library_uses uses = at(&m, 1);
+    vs_library_course course = course_of(&m, true);
+    assert_int_equal(uses.is_complete, course.is_complete);
+    complete += uses.is_complete;
+    for (size_t i = 0; i < course.list.count; i++) {
+      const vs_str name = course.list.data[i].name;
+      assert_int_equal(course.list.data[i].now,
+                       bytes_of(&uses, vs_str_equal(name, VS_STR("x.so")) ? "x.so" : "cuBLAS"));
+    }
+    vs_library_course_deinit(m.host, &course);
+    vs_library_uses_deinit(m.host, &uses);
+    made_end(&m);
+  }
+  assert_in_range(complete, 50, 250);
+}
+
 static void test_too_many(void **state) {
   (void)state;
   made m = begin(1);
@@ -210,7 +242,8 @@ int main(void) {
       cmocka_unit_test(test_names),         cmocka_unit_test(test_moments),
       cmocka_unit_test(test_the_course),    cmocka_unit_test(test_a_course_that_is_not_complete),
       cmocka_unit_test(test_a_lost_name),   cmocka_unit_test(test_what_is_not_complete_is_not_told),
-      cmocka_unit_test(test_newest_totals), cmocka_unit_test(test_too_many),
+      cmocka_unit_test(test_newest_totals), cmocka_unit_test(test_both_follow_one_rule),
+      cmocka_unit_test(test_too_many),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -145,16 +145,17 @@ static void the_tree_as_json(void **state) {
   static const char wanted[] =
       "{\"devices\":["
       "{\"kind\":\"card\",\"name\":\"row\",\"device\":0,\"moment\":null,\"bytes\":10,\"why\":null,\"source\":"
-      "\"test\",\"rows\":["
-      "{\"kind\":\"library\",\"name\":\"row\",\"bytes\":4,\"why\":null,\"source\":\"test\",\"rows\":["
+      "\"test\",\"is_shown\":true,\"rows\":["
+      "{\"kind\":\"library\",\"name\":\"row\",\"bytes\":4,\"why\":null,\"source\":\"test\",\"is_shown\":true,"
+      "\"rows\":["
       "{\"kind\":\"library\",\"name\":\"row\",\"bytes\":null,\"why\":\"no "
-      "source\",\"source\":null,\"rows\":[]},"
+      "source\",\"source\":null,\"is_shown\":true,\"rows\":[]},"
       "{\"kind\":\"unknown_together\",\"name\":\"the unknown rows, "
-      "together\",\"bytes\":4,\"why\":null,\"source\":\"what is left\",\"rows\":[]}]},"
+      "together\",\"bytes\":4,\"why\":null,\"source\":\"what is left\",\"is_shown\":false,\"rows\":[]}]},"
       "{\"kind\":\"unexplained\",\"name\":\"unexplained\",\"bytes\":6,\"why\":null,\"source\":\"what is "
-      "left\",\"rows\":[]}]},"
+      "left\",\"is_shown\":true,\"rows\":[]}]},"
       "{\"kind\":\"card\",\"name\":\"row\",\"device\":0,\"moment\":null,\"bytes\":null,\"why\":\"no "
-      "source\",\"source\":null,\"rows\":[]}]}";
+      "source\",\"source\":null,\"is_shown\":true,\"rows\":[]}]}";
   vs_ledger ledger;
   vs_error error;
   vs_text text;

@@ -393,6 +393,34 @@ static void a_map_of_the_address_space(void **state) {
   EXPECT_COLUMN("block_group", 0, 1, 0);
 }
 
+/* The rows of the ledger, the lowest first: releasable, fragmented, pending (freed at event 5), rounding, the private pool as a whole, and what
+ * is requested outside of it. */
+static void bands_over_the_trace(void **state) {
+  (void)state;
+  (void)ask_method("bands", "\"points\":3,\"x0\":3,\"x1\":6");
+  EXPECT_COLUMN("point_event", 3, 4, 5);
+  EXPECT_COLUMN("known", 2101248, 2101248, 2101248);
+  EXPECT_COLUMN("bytes", 0, 0, 0, 1024, 1024, 1024, 0, 0, 1024, 72, 72, 48, 2097152, 2097152, 2097152, 3000,
+                3000, 2000);
+  expect_count(root(), "bands", 6);
+  expect_word(root(), "bands.0.name", "releasable");
+  expect_word(root(), "bands.5.kind", "requested");
+  expect_word(root(), "bands.5.source", "PyTorch, estimated");
+  expect_count(root(), "unknown", 3);
+  expect_word(root(), "unknown.0.kind", "library");
+  expect_word(root(), "unknown.0.why", "a snapshot or recording has PyTorch's memory alone");
+  (void)ask_method("bands", "\"points\":4,\"x0\":3,\"x1\":5"); /* every second piece is between two events */
+  EXPECT_COLUMN("point_event", 3, 3, 4, 4);
+  EXPECT_COLUMN("known", 2101248, 2101248, 2101248, 2101248);
+  EXPECT_COLUMN("bytes", 0, 0, 0, 0, 1024, 1024, 1024, 1024, 0, 0, 0, 0, 72, 72, 72, 72, 2097152, 2097152,
+                2097152, 2097152, 3000, 3000, 3000, 3000);
+  (void)ask_method("ledger", "\"at\":5");
+  expect_number(root(), "devices.0.rows.0.rows.0.rows.0.bytes", 2000);
+  expect_null(root(), "devices.0.rows.0.bytes");
+  expect_method_refused("bands", "\"points\":0", VS_BAD_ARGUMENT,
+                        "parameter 'points' has to be from 1 to 8192");
+}
+
 static void holes_over_the_trace(void **state) {
   (void)state;
   (void)ask_method("holes", "\"points\":3,\"x0\":3,\"x1\":6");
@@ -474,6 +502,7 @@ int main(void) {
       ENGINE_TEST(events_have_rows_and_names),
       ENGINE_TEST(frees_of_two_blocks_are_not_folded),
       ENGINE_TEST(a_map_of_the_address_space),
+      ENGINE_TEST(bands_over_the_trace),
       ENGINE_TEST(holes_over_the_trace),
       ENGINE_TEST(what_is_reserved),
       ENGINE_TEST(what_changed_between_two_moments),

@@ -140,7 +140,7 @@ static void what_is_unknown_is_refused_with_the_nearest_word(void **state) {
       "unknown method 'xyz': there is report, stats, live, inventory, steps, tree, blocks, events, find, "
       "segments, state, "
       "timeline, marks, picture, groups, pick, allocation, allocations, map, holes, fragmentation, reserved, "
-      "libraries, "
+      "ledger, bands, libraries, "
       "replay, whatif, whatif_snapshot, course, oom, export, info, settings, methods");
   expect_refused("{\"method\":\"live\",\"params\":{\"tpo\":1}}",
                  "unknown parameter 'tpo': did you mean 'top'?");
