@@ -90,7 +90,7 @@ test("equal bytes for every request", () => {
 });
 
 test("the page has the methods that the viewer asks, and says which it does not have", () => {
-  const asked = new Set(["export"]); // shared/export.js asks it of the carrier
+  const asked = new Set();
   for (const file of readdirSync(join(root, "viewer"), { recursive: true }).filter((name) => name.endsWith(".js"))) {
     const source = readFileSync(join(root, "viewer", file), "utf8");
     for (const match of source.matchAll(/\.(?:once|ask)\(\s*"([a-z_]+)"|\.latest\(\s*[^,"]*(?:"[^"]*")?,\s*"([a-z_]+)"/g)) asked.add(match[1] ?? match[2]);
@@ -100,8 +100,7 @@ test("the page has the methods that the viewer asks, and says which it does not 
   engine.must(engine.load(snapshot, bytes, 1 << 20));
   const had = new Set();
   for (const { name } of methods) {
-    const params = name === "export" ? { format: "csv" } : {};
-    const status = engine.request(JSON.stringify({ method: name, params }));
+    const status = engine.request(JSON.stringify({ method: name }));
     if (status === STATUS_OK) had.add(name);
     else assert.deepEqual([status, engine.error().text.includes(`does not have the method ${name}:`)], [UNSUPPORTED, true], name);
   }
