@@ -50,6 +50,7 @@ _expect: list[Callable[[list[Any] | None, str], None]] = []  # vramscope_world.p
 _note: Callable[[str, BaseException], None] = _drop  # sitecustomize.py's: writes (what is missing, the exception) for the report
 _assume: Callable[..., None] = _drop_sentence  # sitecustomize.py's: writes what is assumed where nothing is computed
 _tell: Callable[..., None] = _drop_facts  # sitecustomize.py's: writes facts of a library's own configuration
+_collector: Any = None  # a Collector of vramscope_garbage.py
 _finder: Any = None  # a Finder of vramscope_loading.py
 _beside: Any = None  # vramscope_loading.py's: loads a module of this folder
 _recorder: _Recorder | None = None
@@ -59,15 +60,17 @@ def arrange(
     loading: Any, note: Callable[[str, BaseException], None], assume: Callable[..., None], tell: Callable[..., None]
 ) -> None:
     """Called once, when Python starts; `loading` is the module vramscope_loading.py."""
-    global _note, _assume, _tell, _ending, _finder, _beside
+    global _note, _assume, _tell, _ending, _finder, _beside, _collector
     _note, _assume, _tell, _beside = note, assume, tell, loading.beside
     if not os.environ.get("VRAMSCOPE_SIM_RUN"):
         return
     _ending = _beside("vramscope_end").Ending(note)
+    _collector = _beside("vramscope_garbage").Collector()
     wanted: dict[str, Callable[[ModuleType], None]] = {
         "torch": _follow_torch,
         "torch.distributed.distributed_c10d": _follow_distributed,
         "torch.distributed.pipelining.stage": _follow_pipelining,
+        "torch.distributed.tensor._sharding_prop": _follow_sharding,
         "transformers.generation.utils": _follow_generate,
         "jax": _follow_jax,
         "jax._src.hardware_utils": _find_gpu_for_jax,
@@ -81,9 +84,17 @@ def arrange(
             "sglang": lambda: _follow_engine("SGLang", "vramscope_sglang"),
         },
         lambda error: note(FIGURES, error),
+        _import_begins,
     )
     _finder.wait_for(wanted)
     sys.meta_path.insert(0, _finder)
+
+
+def _import_begins(name: str) -> None:
+    try:
+        _collector.library(name)
+    except Exception as error:
+        _note("the garbage collector's settings", error)
 
 
 def _follow_torch(torch: ModuleType) -> None:
@@ -118,6 +129,13 @@ def _follow_pipelining(stage: ModuleType) -> None:
             _beside("vramscope_pipeline").follow(stage, _expect[0], _note)
     except Exception as error:
         _note("the shapes between stages of a pipeline", error)
+
+
+def _follow_sharding(sharding: ModuleType) -> None:
+    try:
+        _beside("vramscope_sharding").follow(sharding)
+    except Exception as error:
+        _note("the placements of distributed tensors", error)
 
 
 def _follow_jax(jax: ModuleType) -> None:
@@ -228,11 +246,16 @@ class _Recorder:
     def cuda_begins(self) -> None:
         import time
 
+        self._restore_collector()
         self.pid = os.getpid()
         self.began = time.monotonic()
         self._begin_history()
         self._observe_ooms()
         self.write_stats(False)
+
+    @_or_note("the garbage collector's settings")
+    def _restore_collector(self) -> None:
+        _collector.cuda_begins()
 
     @_or_note("optimizer steps")
     def _count_steps(self) -> None:

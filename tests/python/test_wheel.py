@@ -70,9 +70,10 @@ def test_it_has_the_whole_package(unpacked):
         return {path.relative_to(folder) for kind in kinds for path in folder.rglob(kind)}
 
     dryrun = {Path("lib/vramscope/dryrun") / name
-              for name in ("sitecustomize.py", "vramscope_dryrun.py", "vramscope_end.py", "vramscope_engine.py",
+              for name in ("sitecustomize.py", "vramscope_dryrun.py", "vramscope_end.py", "vramscope_engine.py", "vramscope_garbage.py",
                            "vramscope_generate.py", "vramscope_groups.py", "vramscope_history.py", "vramscope_jax.py", "vramscope_loading.py",
-                           "vramscope_pipeline.py", "vramscope_pool.py", "vramscope_sglang.py", "vramscope_tensorflow.py", "vramscope_vllm.py", "vramscope_world.py",
+                           "vramscope_pipeline.py", "vramscope_pool.py", "vramscope_sglang.py", "vramscope_sharding.py",
+                           "vramscope_tensorflow.py", "vramscope_vllm.py", "vramscope_world.py",
                            "vramscope_blocks.py", "vramscope_changes.py", "vramscope_optimizers.py")}
     recorder = Path("lib/vramscope/preload/vramscope_recorder.py")
     assert files(package) == files(source) | dryrun | {recorder, Path("query.pyi"), Path("_replies.pyi"), Path("__init__.pyi")}
