@@ -50,7 +50,6 @@ _expect: list[Callable[[list[Any] | None, str], None]] = []  # vramscope_world.p
 _note: Callable[[str, BaseException], None] = _drop  # sitecustomize.py's: writes (what is missing, the exception) for the report
 _assume: Callable[..., None] = _drop_sentence  # sitecustomize.py's: writes what is assumed where nothing is computed
 _tell: Callable[..., None] = _drop_facts  # sitecustomize.py's: writes facts of a library's own configuration
-_collector: Any = None  # a Collector of vramscope_garbage.py
 _finder: Any = None  # a Finder of vramscope_loading.py
 _beside: Any = None  # vramscope_loading.py's: loads a module of this folder
 _recorder: _Recorder | None = None
@@ -60,12 +59,11 @@ def arrange(
     loading: Any, note: Callable[[str, BaseException], None], assume: Callable[..., None], tell: Callable[..., None]
 ) -> None:
     """Called once, when Python starts; `loading` is the module vramscope_loading.py."""
-    global _note, _assume, _tell, _ending, _finder, _beside, _collector
+    global _note, _assume, _tell, _ending, _finder, _beside
     _note, _assume, _tell, _beside = note, assume, tell, loading.beside
     if not os.environ.get("VRAMSCOPE_SIM_RUN"):
         return
     _ending = _beside("vramscope_end").Ending(note)
-    _collector = _beside("vramscope_garbage").Collector()
     wanted: dict[str, Callable[[ModuleType], None]] = {
         "torch": _follow_torch,
         "torch.distributed.distributed_c10d": _follow_distributed,
@@ -84,17 +82,9 @@ def arrange(
             "sglang": lambda: _follow_engine("SGLang", "vramscope_sglang"),
         },
         lambda error: note(FIGURES, error),
-        _import_begins,
     )
     _finder.wait_for(wanted)
     sys.meta_path.insert(0, _finder)
-
-
-def _import_begins(name: str) -> None:
-    try:
-        _collector.library(name)
-    except Exception as error:
-        _note("the garbage collector's settings", error)
 
 
 def _follow_torch(torch: ModuleType) -> None:
@@ -246,16 +236,11 @@ class _Recorder:
     def cuda_begins(self) -> None:
         import time
 
-        self._restore_collector()
         self.pid = os.getpid()
         self.began = time.monotonic()
         self._begin_history()
         self._observe_ooms()
         self.write_stats(False)
-
-    @_or_note("the garbage collector's settings")
-    def _restore_collector(self) -> None:
-        _collector.cuda_begins()
 
     @_or_note("optimizer steps")
     def _count_steps(self) -> None:

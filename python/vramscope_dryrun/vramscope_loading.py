@@ -30,12 +30,8 @@ def beside(name: str) -> Any:
 class Finder:
     """The first module finder. It only waits for some modules, which the other finders find."""
 
-    def __init__(
-        self, early: dict[str, Callable[[], None]], note: Callable[[BaseException], None],
-        seen: Callable[[str], None] | None = None,
-    ) -> None:
+    def __init__(self, early: dict[str, Callable[[], None]], note: Callable[[BaseException], None]) -> None:
         self.note = note  # is called where an exception keeps a function from being called
-        self.seen = seen  # is called with the name of each module that is about to be imported
         self.early = early  # name -> the function that is called before the module is executed
         self.asking: set[str] = set()  # names for which the other finders are asked
         self.wanted: dict[str, Callable[[ModuleType], None]] = {}  # name -> the function that is called after that
@@ -47,8 +43,6 @@ class Finder:
             self._found(name, sys.modules[name])
 
     def find_spec(self, name: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        if self.seen is not None:
-            self.seen(name)
         early = self.early.pop(name, None)
         if early is not None:
             early()

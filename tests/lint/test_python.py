@@ -35,7 +35,6 @@ def test_ruff():
                                   "python/vramscope_dryrun/vramscope_dryrun.py",
                                   "python/vramscope_dryrun/vramscope_end.py",
                                   "python/vramscope_dryrun/vramscope_engine.py",
-                                  "python/vramscope_dryrun/vramscope_garbage.py",
                                   "python/vramscope_dryrun/vramscope_generate.py",
                                   "python/vramscope_dryrun/vramscope_groups.py",
                                   "python/vramscope_dryrun/vramscope_history.py",

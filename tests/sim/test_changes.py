@@ -157,6 +157,16 @@ def test_what_does_not_apply_says_why(tmp_path):
                                ("bucket_view", False, "the program made no DistributedDataParallel")]
 
 
+def test_optimizers_that_bitsandbytes_has_not(tmp_path):
+    """Its Adam takes the decay from the weights, PyTorch's adds it to the gradients."""
+    program = "import torch\nw = torch.nn.Linear(8, 8).cuda()\nfor more in ({}, {'weight_decay': 0.1}, {'amsgrad': True}):\n"
+    program += "    print(type(torch.optim.Adam(w.parameters(), **more)).__module__)\n"
+    for change in ("adam_8bit", "adam_paged"):
+        reply, said = dryrun(tmp_path, changes=[change], numerics=True, program=[str(PYTHON), "-c", program])
+        assert {(applied, text) for _, applied, text in outcomes(reply)} == {
+            (True, "Adam"), (False, "Adam has weight_decay, which bitsandbytes applies as AdamW does"), (False, "Adam has amsgrad=True")}
+
+
 def test_a_program_without_pytorch(tmp_path):
     write(tmp_path, EXPANDABLE, "fused")
     done = finish([BINARY, "run", "--with", "fit.json", "--", str(PYTHON), "-c", "print('hello')"], environment_of({}), tmp_path)
