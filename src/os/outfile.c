@@ -123,6 +123,24 @@ static vs_status create_over(vs_outfile *file, const struct stat *old, vs_error 
   return status;
 }
 
+vs_status vs_outfile_expect(const char *path, bool may_replace, vs_error *error) {
+  struct stat there;
+  char folder[VS_OUTFILE_PATH] = ".";
+  if (stat(path, &there) == 0) {
+    if (S_ISDIR(there.st_mode)) return vs_os__fail(error, EISDIR, "");
+    return S_ISREG(there.st_mode) && !may_replace ? vs_os__fail(error, EEXIST, "") : VS_OK;
+  }
+  if (errno != ENOENT) return vs_os__fail(error, errno, "");
+  const char *name = strrchr(path, '/');
+  if (name != NULL) {
+    const size_t length = (size_t)(name - path) + 1;
+    if (length >= sizeof folder) return vs_os__fail(error, ENAMETOOLONG, "");
+    memcpy(folder, path, length);
+    folder[length] = 0;
+  }
+  return access(folder, W_OK | X_OK) == 0 ? VS_OK : vs_os__fail(error, errno, "");
+}
+
 vs_status vs_outfile_create(vs_outfile *file, const char *path, bool may_replace, vs_error *error) {
   init(file, -1);
   file->is_ours = true;

@@ -37,6 +37,10 @@ typedef struct vs_outfile {
 VS_MUST_CHECK vs_status vs_outfile_create(vs_outfile *file, const char *path, bool may_replace,
                                           vs_error *error);
 
+/* Whether vs_outfile_create would find an old file or no folder there now: asked before long work whose result goes to that file in the end. Nothing is
+ * opened or written. Fails as vs_outfile_create does. */
+VS_MUST_CHECK vs_status vs_outfile_expect(const char *path, bool may_replace, vs_error *error);
+
 /* Gives a file, in which nothing was written yet, its temporary name, for others that open it by its name. Its `path` is not "". */
 VS_MUST_CHECK vs_status vs_outfile_name(vs_outfile *file, vs_error *error);
 

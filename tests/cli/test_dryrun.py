@@ -171,6 +171,17 @@ def test_output_goes_to_a_file(dryrun, folder):
     assert dryrun(["-o", "report.txt"], FAKE, "print", "hello").out == ""  # it exists: said before anything is started
 
 
+def test_a_snapshot_that_cannot_be_written_is_said_before_the_run(dryrun, folder):
+    (folder / "kept.pickle").write_text("old")
+    (folder / "link.pickle").symlink_to("kept.pickle")
+    for name, why in (("kept.pickle", "file exists"), ("link.pickle", "file exists"), (".", "directory"), ("no/kept.pickle", "no such"),
+                      ("kept.pickle/kept.pickle", "not a directory")):
+        done = dryrun(["--snapshot", name], FAKE, "print", "hello")
+        assert done.code == 3 and done.out == "" and f"{name}: " in done.err and why in done.err, done
+    assert (folder / "kept.pickle").read_text() == "old"
+    assert "hello" in dryrun(["--snapshot", "kept.pickle", "--force"], FAKE, "print", "hello").out
+
+
 def surroundings(dryrun, options, env=None):
     done = dryrun(options, "env", "-0", env=env)
     return dict(entry.split("=", 1) for entry in done.out.split("\0") if "=" in entry)

@@ -138,45 +138,60 @@ function legendOfBands(reply) {
 /** @param {Bands} bands */
 function paintBands(bands) {
   const { reply, lane } = bands;
-  const { shown } = bands.timeline;
-  const { context, ratio } = clearCanvas(bands.canvas, shown.gutter + shown.plotWidth, BANDS_HEIGHT);
-  const { view } = shown;
+  const { view, gutter, plotWidth } = bands.timeline.shown;
+  const { context, ratio } = clearCanvas(bands.canvas, gutter + plotWidth, BANDS_HEIGHT);
   bands.canvas.dataset.points = String(reply?.columns.known.length ?? 0);
   if (reply === null || lane === null || view === null || reply.axis !== view.axis) return;
-  const area = { left: shown.gutter, top: 2, width: shown.plotWidth, height: BANDS_HEIGHT - 2 - BANDS_FOOT };
+  const area = { left: gutter, top: 2, width: plotWidth, height: BANDS_HEIGHT - 2 - BANDS_FOOT };
   drawYAxis(context, { ...area, ratio, range: { from: 0, to: bands.highest }, font: `11px ${themeToken("sans")}`,
     colour: themeToken("axis"), grid: themeToken("grid") });
   const x = scaleOf({ from: view.range.from - lane.offset, to: view.range.to - lane.offset }, area.width);
-  const count = reply.columns.known.length;
-  const piece = (reply.x1 - reply.x0) / count;
   context.save();
   context.beginPath();
   context.rect(area.left, 0, area.width, BANDS_HEIGHT);
   context.clip();
   context.translate(area.left, 0);
-  const tops = Array.from({ length: count }, (_, point) => topsOfBands(reply, point));
-  const ground = area.top + area.height;
-  for (let band = reply.bands.length - 1; band >= 0; band--) {
-    if (!isBelow(reply.bands[band])) continue;
-    context.fillStyle = colourOfBand(reply, band);
-    context.beginPath();
-    context.moveTo(x.toPixel(reply.x0), ground);
-    for (let point = 0; point < count; point++) {
-      const y = ground - (tops[point][band] / bands.highest) * area.height;
-      context.lineTo(x.toPixel(reply.x0 + point * piece), y);
-      context.lineTo(x.toPixel(reply.x0 + (point + 1) * piece), y);
-    }
-    context.lineTo(x.toPixel(reply.x1), ground);
-    context.fill();
+  const tops = Array.from(reply.columns.known, (_, point) => topsOfBands(reply, point));
+  for (let band = reply.bands.length - 1; band >= 0; band--) { // a lower one covers the foot of that above it
+    if (isBelow(reply.bands[band])) paintBand(bands, reply, band, tops, context, area, x);
   }
+  paintBandMarks(bands, reply, lane, context, x);
+  context.restore();
+}
+
+/**
+ * From the ground up to its top.
+ * @param {Bands} bands @param {Replies.BandsReply} reply @param {number} band @param {number[][]} tops by point, by band
+ * @param {CanvasRenderingContext2D} context @param {{top: number, height: number}} area @param {Scale} x
+ */
+function paintBand(bands, reply, band, tops, context, area, x) {
+  const ground = area.top + area.height;
+  const piece = (reply.x1 - reply.x0) / tops.length;
+  context.fillStyle = colourOfBand(reply, band);
+  context.beginPath();
+  context.moveTo(x.toPixel(reply.x0), ground);
+  tops.forEach((top, point) => {
+    const y = ground - (top[band] / bands.highest) * area.height;
+    context.lineTo(x.toPixel(reply.x0 + point * piece), y);
+    context.lineTo(x.toPixel(reply.x0 + (point + 1) * piece), y);
+  });
+  context.lineTo(x.toPixel(reply.x1), ground);
+  context.fill();
+}
+
+/**
+ * The page's cursor, and the point of which the tip speaks.
+ * @param {Bands} bands @param {Replies.BandsReply} reply @param {Lane} lane @param {CanvasRenderingContext2D} context @param {Scale} x
+ */
+function paintBandMarks(bands, reply, lane, context, x) {
   const { cursor } = bands.timeline.cursors;
+  const piece = (reply.x1 - reply.x0) / reply.columns.known.length;
   const marks = [[cursor === null ? null : cursor - lane.offset, "cursor"],
     [bands.point < 0 ? null : reply.x0 + (bands.point + 0.5) * piece, "text-3"]];
   for (const [at, token] of marks) {
     context.fillStyle = themeToken(String(token));
     if (at !== null) context.fillRect(x.toPixel(Number(at)) - 0.75, 0, 1.5, BANDS_HEIGHT);
   }
-  context.restore();
 }
 
 /** @param {Bands} bands @param {number} pixelX @param {number} pixelY @param {MouseEvent} event */

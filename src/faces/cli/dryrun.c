@@ -227,6 +227,8 @@ vs_exit vs_cli_run_plan(vs_cli *cli, const vs_dryrun_plan *plan, vs_text *reply)
   const vs_dryrun_watch watch = {.ctx = &v, .progress = show, .say = say};
   vs_dryrun_end end;
   vs_error error;
+  if (plan->snapshot != NULL && vs_outfile_expect(plan->snapshot, plan->replaces_snapshot, &error) != VS_OK)
+    return vs_cli_say_output(vs_str_from(plan->snapshot), &error);
   vs_statusline_begin(&v.line, !vs_cli_has(cli, VS_OPTION_QUIET));
   const vs_status status = vs_dryrun_run(cli->host, plan, &watch, vs_text_writer(reply), &end, &error);
   cli->program_exit = reports_child(cli) ? end.exit_code : end.answer;
