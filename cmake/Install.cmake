@@ -1,4 +1,4 @@
-# cmake --install: the binary, both libraries, headers, pkg-config and CMake packages, man page, shell completions.
+# cmake --install: the binary, both libraries, headers, pkg-config and CMake packages, man pages, shell completions.
 
 include(CMakePackageConfigHelpers)
 
@@ -22,7 +22,7 @@ install(FILES ${PROJECT_BINARY_DIR}/vramscope.pc DESTINATION ${CMAKE_INSTALL_LIB
 install(TARGETS vramscope)
 install(DIRECTORY ${PROJECT_BINARY_DIR}/dryrun DESTINATION ${CMAKE_INSTALL_LIBDIR}/vramscope FILES_MATCHING PATTERN "*.py"
   PATTERN __pycache__ EXCLUDE)
-install(FILES ${PROJECT_BINARY_DIR}/help/vramscope.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(DIRECTORY ${PROJECT_BINARY_DIR}/help/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 FILES_MATCHING PATTERN "*.1")
 install(FILES ${PROJECT_BINARY_DIR}/help/vramscope.bash RENAME vramscope
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(FILES ${PROJECT_BINARY_DIR}/help/_vramscope DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)

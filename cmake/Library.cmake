@@ -77,8 +77,11 @@ add_dependencies(vs_page_object floors vs_page)
 set_source_files_properties(${page_source} PROPERTIES
   COMPILE_DEFINITIONS VS_PAGE_FILE="${vs_page_file}" OBJECT_DEPENDS ${vs_page_file})
 
-# The man page and the completions are made from the binary's own table of commands.
-foreach(page "vramscope.1 --man" "vramscope.bash --completion bash" "_vramscope --completion zsh"
+# The man pages and the completions are made from the binary's own table of commands.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS src/faces/commands/commands.def)
+file(STRINGS src/faces/commands/commands.def commands REGEX "^VS_COMMAND")
+list(TRANSFORM commands REPLACE "^VS_COMMAND.([a-z]+),.*" "vramscope-\\1.1 --man \\1")
+foreach(page ${commands} "vramscope.1 --man" "vramscope.bash --completion bash" "_vramscope --completion zsh"
         "vramscope.fish --completion fish")
   separate_arguments(page)
   list(POP_FRONT page output)

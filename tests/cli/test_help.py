@@ -179,10 +179,34 @@ def test_manual(vramscope):
     for _, name, _ in listed_options(vramscope("help", "blocks").out):
         assert f"\\-\\-{name}" in page
     assert all(len(line) < 2000 for line in page.splitlines())
+    assert all(f".BR vramscope\\-{command} (1)" in page for command in COMMANDS)
+    check_roff(page)
+
+
+def check_roff(page):
     if not shutil.which("groff"):
-        pytest.skip("no groff to check the manual page with")
+        pytest.skip("no groff to check the manual pages with")
     checked = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-z"], input=page.encode(), capture_output=True)
     assert checked.stderr == b""
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_manual_of_a_command(vramscope, command):
+    """It has the options and examples of that command, and no others."""
+    page, helped = vramscope("help", "--man", command).out, vramscope("help", command).out
+    common = {name for _, name, _ in listed_options(vramscope("help").out)}
+    found = {name.replace("\\-", "-") for name in re.findall(r"^\.TP\n.*?\\fB\\-\\-([^ ]+?)\\fR", page, re.M)}
+    assert found - common == {name for _, name, _ in listed_options(helped)} - common
+    assert page.startswith(f".TH VRAMSCOPE\\-{command.upper()} 1 ") and f"\nvramscope\\-{command} \\- " in page
+    examples = re.findall(r"^\.B vramscope (.*)$", page.split(".SH EXAMPLES\n")[1], re.M)
+    assert examples and len(examples) == len(re.findall(r"^  vramscope ", helped.split("\nExamples:\n")[1], re.M))
+    assert (".SH FILTERS\n" in page) == ("\nFilters:\n" in helped) and (".SH FORMATS\n" in page) == (command == "export")
+    check_roff(page)
+
+
+def test_manual_of_an_unknown_command(vramscope):
+    done = vramscope("help", "--man", "reprot")
+    assert done.code == 2 and "report" in done.err
 
 
 @pytest.mark.parametrize("shell", ("bash", "zsh", "fish"))

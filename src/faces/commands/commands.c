@@ -75,6 +75,13 @@ bool vs_option_next_word(const char **rest, vs_str *word) {
 
 bool vs_option_may_stand_alone(const vs_option *option) { return option->argument[0] == '['; }
 
+bool vs_command_takes_filter(const vs_command *command) {
+  const vs_option_set filters = VS_OPTION_BIT(VS_OPTION_FILTER) | VS_OPTION_BIT(VS_OPTION_WITHOUT) |
+                                VS_OPTION_BIT(VS_OPTION_SCALE) | VS_OPTION_BIT(VS_OPTION_FREE_EARLY) |
+                                VS_OPTION_BIT(VS_OPTION_FREE);
+  return (command->options & filters) != 0;
+}
+
 bool vs_option_is_choice(vs_str word) { return word.size != 0 && word.data[0] >= 'a' && word.data[0] <= 'z'; }
 
 /* ---- what values may look like */

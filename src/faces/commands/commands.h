@@ -86,6 +86,9 @@ bool vs_option_may_repeat(const vs_option *option);
 /* In small letters: one of the words that the option accepts as they are. */
 bool vs_option_is_choice(vs_str word);
 
+/* Whether an option of the command takes a filter. */
+bool vs_command_takes_filter(const vs_command *command);
+
 /* ---- the command line */
 
 enum { VS_MAX_ARGUMENTS = 256 };

@@ -99,22 +99,9 @@ static void put_common(vs_screen *screen, vs_option_set options) {
   vs_text_deinit(&names);
 }
 
-/* Whether an option of the command takes a filter. */
-static bool takes_filter(const vs_command *command) {
-  const vs_option_set filters = VS_OPTION_BIT(VS_OPTION_FILTER) | VS_OPTION_BIT(VS_OPTION_WITHOUT) |
-                                VS_OPTION_BIT(VS_OPTION_SCALE) | VS_OPTION_BIT(VS_OPTION_FREE_EARLY) |
-                                VS_OPTION_BIT(VS_OPTION_FREE);
-  return (command->options & filters) != 0;
-}
-
 static void put_filters(vs_screen *screen) {
   put_heading(screen, "Filters");
-  vs_screen_paragraphs(screen, 2,
-                       VS_STR("A filter has one or more terms, separated by spaces; a row has to match all "
-                              "of them. A term is text that "
-                              "a function or file of the stack contains, or KEY OPERATOR VALUE without "
-                              "spaces, with = != < <= > >=. "
-                              "Put values with spaces in double quotes: annotation=\"step 3\"."));
+  vs_screen_paragraphs(screen, 2, vs_str_from(vs_help_filters));
 #define VS_FILTER_KEY(name, TYPE, sentence) put_row(screen, #name, 14, sentence);
 #include "query/filter_keys.def"
 #undef VS_FILTER_KEY
@@ -150,7 +137,7 @@ void vs_help_command(vs_screen *screen, vs_command_id id) {
   put_options(screen, command->options, VS_GROUP_RUN, "What to simulate");
   put_options(screen, command->options, VS_GROUP_WHAT, "What to show");
   put_options(screen, command->options, VS_GROUP_HOW, "How to show it");
-  if (takes_filter(command)) put_filters(screen);
+  if (vs_command_takes_filter(command)) put_filters(screen);
   put_heading(screen, "Examples");
   for (size_t i = 0; i < vs_example_count; i++) {
     if (vs_examples[i].command != id) continue;
