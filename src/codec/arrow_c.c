@@ -260,8 +260,10 @@ static bool export_column(const stream *s, reading *r, const batch *b, size_t nu
   for (size_t i = 0; i < s->columns[number].buffers; i++, ++*buffer) {
     const size_t at = (size_t)number_at(r, b->buffers.at + 16 * *buffer, 8);
     const size_t size = (size_t)number_at(r, b->buffers.at + 16 * *buffer + 8, 8);
-    if (at > b->body_size || size > b->body_size - at) r->is_bad = true;
-    if (size != 0 || i != 0) e->buffers[i] = r->bytes.data + b->body + at; /* the first one may be absent */
+    const bool is_inside = at <= b->body_size && size <= b->body_size - at;
+    r->is_bad = r->is_bad || !is_inside;
+    if (is_inside && (size != 0 || i != 0)) /* the first one may be absent */
+      e->buffers[i] = r->bytes.data + b->body + at;
   }
   return true;
 }

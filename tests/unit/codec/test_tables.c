@@ -106,12 +106,15 @@ static void what_does_not_fit_is_unknown(void **state) {
   vs_records_str(&records, VS_STR("\xff"
                                   "a\xed\xa0\x80"));
   vs_records_str(&records, VS_STR("a\0b"));
+  vs_records_u64(&records, UINT64_C(1) << 63);
   vs_records_row_end(&records);
   assert_int_equal(records.columns[0].known.data[0], 0);
   assert_int_equal(records.columns[1].known.data[0], 0);
   expect_str(vs_record_str(&records.columns[3], 0), "\xef\xbf\xbd"
                                                     "a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
   expect_str(vs_record_str(&records.columns[4], 0), "a\0b");
+  assert_true(records.columns[5].known.data[0] == 1 && records.columns[5].values.data[0] == UINT64_C(1)
+                                                                                                << 63);
   vs_records_deinit(&records);
 }
 
@@ -125,7 +128,7 @@ static void rows_fill_up(void **state) {
   for (; !vs_records_is_full(&records); rows++) {
     for (size_t i = 0; i < 3; i++) vs_records_null(&records);
     vs_records_str(&records, (vs_str){name, sizeof name});
-    vs_records_null(&records);
+    for (size_t i = 0; i < 2; i++) vs_records_null(&records);
     vs_records_row_end(&records);
   }
   assert_int_equal(rows, 8);
@@ -141,15 +144,17 @@ static void sql(void **state) {
   vs_text_init(&text, vs_host_default(), NULL);
   vs_records_init(&records, vs_host_default(), &type);
   vs_sql_table(&text, &type);
-  expect_text(&text, "CREATE TABLE sample(n INTEGER,part REAL,is_odd INTEGER,name TEXT,never TEXT,address INTEGER);\n");
+  expect_text(
+      &text,
+      "CREATE TABLE sample(n INTEGER,part REAL,is_odd INTEGER,name TEXT,never TEXT,address INTEGER);\n");
   vs_sql_records(&text, &records);
   expect_text(&text, "");
   put_row(&records, 5);
   put_row(&records, 6);
   vs_sql_records(&text, &records);
-  expect_text(
-      &text,
-      "INSERT INTO sample VALUES(-495,0.625,1,'größe'''||char(10)||'5',NULL,-6),(-494,NULL,NULL,NULL,NULL,NULL);\n");
+  expect_text(&text,
+              "INSERT INTO sample "
+              "VALUES(-495,0.625,1,'größe'''||char(10)||'5',NULL,-6),(-494,NULL,NULL,NULL,NULL,NULL);\n");
   vs_records_deinit(&records);
   vs_text_deinit(&text);
 }
