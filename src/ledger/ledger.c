@@ -149,7 +149,8 @@ static void put_text(vs_jsonw *w, const char *key, const vs_ledger *ledger, uint
   else vs_jsonw_member_str(w, key, vs_ledger_text(ledger, text));
 }
 
-/* A row of 0 bytes says something only where it is the end of a sum; what several unknown rows are together, only where there are several. */
+/* A row of 0 bytes is shown only where it ends a sum. The sum of the unknown rows, which has one of them before it, is shown where there are two
+ * rows or more before it: with one alone it would repeat the row above. */
 static bool is_shown(const vs_ledger *ledger, const vs_ledger_row *row) {
   if (row->parent == VS_LEDGER_NONE) return true;
   const vs_ledger_row *above = &ledger->rows.data[row->parent];

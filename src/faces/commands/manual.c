@@ -109,29 +109,31 @@ static void put_examples(vs_text *text, vs_command_id id) {
   }
 }
 
-static void put_exits(vs_text *text) {
-  vs_text_cstr(text, ".SH EXIT STATUS\n");
-#define VS_EXIT(name, value, meaning) \
-  put_macro(text, ".TP\n.B", #value), put(text, meaning), vs_text_cstr(text, ".\n");
-#include "faces/commands/exits.def"
-#undef VS_EXIT
-  vs_text_cstr(text, ".PP\nAn error is one line on standard error.\n");
+/* A word of a list with its meaning, which has no full stop. */
+static void put_entry(vs_text *text, const char *word, const char *meaning) {
+  put_macro(text, ".TP\n.B", word);
+  put(text, meaning);
+  vs_text_cstr(text, ".\n");
 }
 
-/* `smi` has those of nvidia-smi. */
-static void put_exits_of_smi(vs_text *text) {
+/* `smi` has the exit codes of nvidia-smi. */
+static void put_exits(vs_text *text, vs_command_id id) {
   vs_text_cstr(text, ".SH EXIT STATUS\n");
 #define VS_SMI_EXIT(name, value, meaning) \
-  put_macro(text, ".TP\n.B", #value), put(text, meaning), vs_text_cstr(text, ".\n");
+  if (id == VS_COMMAND_smi) put_entry(text, #value, meaning);
 #include "faces/smi/exits.def"
 #undef VS_SMI_EXIT
+#define VS_EXIT(name, value, meaning) \
+  if (id != VS_COMMAND_smi) put_entry(text, #value, meaning);
+#include "faces/commands/exits.def"
+#undef VS_EXIT
+  if (id != VS_COMMAND_smi) vs_text_cstr(text, ".PP\nAn error is one line on standard error.\n");
 }
 
 static void put_filters(vs_text *text) {
   vs_text_cstr(text, ".SH FILTERS\n");
   put_paragraphs(text, vs_help_filters);
-#define VS_FILTER_KEY(name, TYPE, sentence) \
-  put_macro(text, ".TP\n.B", #name), put(text, sentence), vs_text_cstr(text, ".\n");
+#define VS_FILTER_KEY(name, TYPE, sentence) put_entry(text, #name, sentence);
 #include "query/filter_keys.def"
 #undef VS_FILTER_KEY
 }
@@ -170,8 +172,7 @@ void vs_help_manual_of(vs_text *text, vs_command_id id) {
   if (vs_command_takes_filter(command)) put_filters(text);
   if (id == VS_COMMAND_export) put_formats(text);
   put_examples(text, id);
-  if (id == VS_COMMAND_smi) put_exits_of_smi(text);
-  else put_exits(text);
+  put_exits(text, id);
   put_see_also(text);
 }
 
@@ -195,7 +196,7 @@ void vs_help_manual(vs_text *text) {
                      "caught:\n.PP\n.EX\n");
   vs_text_cstr(text, "torch.cuda.memory._dump_snapshot(\"snapshot.pickle\")\n.EE\n");
   put_examples(text, VS_COMMAND_COUNT);
-  put_exits(text);
+  put_exits(text, VS_COMMAND_COUNT);
   vs_text_cstr(
       text,
       ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nIf set and not empty: no colours, unless \\fB\\-\\-color "

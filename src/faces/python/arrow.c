@@ -3,7 +3,8 @@
 #include "codec/arrow_c.h"
 #include "faces/python/python.h"
 
-/* Arrays are released by whoever has them, with or without the interpreter's lock. Once the interpreter has ended there is nothing to give back. */
+/* A consumer may release an array in any thread, with or without the interpreter's lock. After the interpreter has ended its objects cannot be
+ * used any more, so the buffer is left as it is: the process ends. */
 static void drop_view(void *owner) {
   Py_buffer *view = owner;
   if (!Py_IsInitialized()) return;
