@@ -75,8 +75,6 @@ static vs_status prepare(room *r, vs_error *error) {
   if (r->proc.user_id != vs_process_user() && r->proc.user_id != VS_PROC_NO_USER)
     VS_TRY(vs_folder_give(&r->folder, r->proc.user_id, error));
   vs_format(r->script, sizeof r->script, "%s/script.py", r->folder.path);
-  vs_format(r->commands, sizeof r->commands, "%s/commands.gdb", r->folder.path);
-  vs_format(r->output, sizeof r->output, "%s/gdb.txt", r->folder.path);
   vs_format(r->answer, sizeof r->answer, "%s/answer", r->folder.path);
   vs_format(r->pid, sizeof r->pid, "%U", r->plan->pid);
   return write_script(r, error);
@@ -110,6 +108,30 @@ static vs_status wait_for_answer(room *r, uint64_t most_us, vs_text *text, vs_er
   }
 }
 
+/* ---- by a debugger */
+
+static vs_status say_missing(const room *r, vs_error *error) {
+  static const char how[] = "Debian and Ubuntu: apt install gdb";
+  if (r->is_pending)
+    return FAIL(VS_UNSUPPORTED,
+                "the main thread of process %U did not run Python for %u seconds, and gdb or lldb, which do "
+                "not need that, are not installed here (%s)",
+                r->plan->pid, (unsigned)(VS_ATTACH_MAIN_THREAD_US / 1000000), how);
+  return FAIL(VS_UNSUPPORTED,
+              "a running program is attached to with gdb or lldb, which are not installed here (%s)", how);
+}
+
+/* By the first one that is installed. */
+static vs_status debug(room *r, vs_text *text, vs_error *error) {
+  const vs_attach_debugger *const debuggers[] = {&vs_attach_gdb, &vs_attach_lldb};
+  for (size_t i = 0; i < sizeof debuggers / sizeof debuggers[0]; i++) {
+    bool is_installed;
+    const vs_status status = vs_attach_by_debugger(r, debuggers[i], &is_installed, text, error);
+    if (is_installed) return status;
+  }
+  return say_missing(r, error);
+}
+
 /* ---- the whole */
 
 static vs_status say_unanswered(const room *r, vs_error *error) {
@@ -136,7 +158,7 @@ static vs_status ask(room *r, vs_text *text, vs_error *error) {
     vs_format(r->script, sizeof r->script, "%s/again.py", r->folder.path);
     VS_TRY(write_script(r, error));
   }
-  VS_TRY(vs_attach_by_gdb(r, text, error));
+  VS_TRY(debug(r, text, error));
   return wait_for_answer(r, VS_ATTACH_PATIENCE_US, text, error);
 }
 

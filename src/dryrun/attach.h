@@ -2,10 +2,10 @@
  * a file of that folder:
  *
  *   Python 3.14 and later   attach_python.c   the program's own interpreter asks it to (sys.remote_exec): its main thread does
- *   else                    attach_gdb.c      gdb stops the program where it gives or takes Python's lock  ──▶  dlopen of the recorder,
- *                                             which starts a thread that waits for Python's lock
+ *   else                    attach_debugger.c gdb (attach_gdb.c) or lldb (attach_lldb.c) stops the program where it gives or takes Python's lock
+ *                                             ──▶  dlopen of the recorder, which starts a thread that waits for Python's lock
  *
- * At such a place the stopped thread holds neither the loader's lock nor the heap's. gdb is only ever interrupted, and goes on where this
+ * At such a place the stopped thread holds neither the loader's lock nor the heap's. A debugger is never ended, and goes on where this
  * process is killed: if it ended, it would leave its breakpoints in the program. */
 #ifndef VS_DRYRUN_ATTACH_H
 #define VS_DRYRUN_ATTACH_H

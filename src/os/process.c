@@ -178,6 +178,8 @@ bool vs_process_is_alive(int64_t pid) {
   return state != 0 && state != 'Z' && state != 'X';
 }
 
+void vs_process_signal(int64_t pid, int number) { (void)kill((pid_t)pid, number); }
+
 uint64_t vs_process_clock_us(void) {
   struct timespec now;
   if (clock_gettime(CLOCK_MONOTONIC, &now) != 0) return 0;

@@ -55,6 +55,9 @@ void vs_process_host(char *name, size_t capacity);
 /* Whether a process with that number runs; a zombie does not. */
 bool vs_process_is_alive(int64_t pid);
 
+/* Sends a signal to a process, whichever it is; nothing happens where there is none, or it is another user's. */
+void vs_process_signal(int64_t pid, int number);
+
 /* A monotonic clock in microseconds, from an arbitrary zero. */
 uint64_t vs_process_clock_us(void);
 

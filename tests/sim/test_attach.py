@@ -6,6 +6,7 @@ VRAMSCOPE_ATTACHES=N attaches N times in the middle of a storm of allocations in
 import json
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import time
@@ -17,6 +18,15 @@ from test_recorder import PYTHONS, libraries  # noqa: F401  (a fixture)
 
 ATTACHES = int(os.environ.get("VRAMSCOPE_ATTACHES", "4"))
 LOOP = [str(PYTHON), str(PROGRAMS / "attached.py")]
+
+
+@pytest.fixture(params=["gdb", "lldb"])
+def debugger(request, tmp_path_factory, monkeypatch):
+    """The only one that is found."""
+    folder = tmp_path_factory.mktemp(request.param)
+    (folder / request.param).symlink_to(shutil.which(request.param))
+    monkeypatch.setenv("PATH", str(folder))
+    return request.param
 
 
 def vramscope(*words, folder):
@@ -126,24 +136,47 @@ def test_a_failure_leaves_the_program_alone(loop, tmp_path):
     assert device_of(tmp_path / "old.vram")["trace"]["events"] > 0
 
 
-def test_processes_that_cannot_be_recorded(tmp_path):
-    with subprocess.Popen(["sleep", "60"]) as other:
+def test_a_program_without_python(debugger, tmp_path):
+    with subprocess.Popen(["/bin/sleep", "60"]) as other:
         done = vramscope("attach", other.pid, folder=tmp_path)
         assert done.code == 3 and f"process {other.pid} (sleep) does not run Python" in done.err
         assert other.poll() is None
         other.kill()
     assert other.returncode == -signal.SIGKILL
+
+
+WAITING = """
+import ctypes
+print("ready", flush=True)
+ctypes.PyDLL(None).sleep(3)  # holds Python's lock
+print("unharmed", flush=True)
+"""
+
+
+def test_interrupted_while_it_waits(debugger, tmp_path):
+    """The program is let go of, although it was never at a place where Python may be called; it has no breakpoint then."""
+    with subprocess.Popen([PYTHON, "-c", WAITING], stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdout.readline() == "ready\n"
+        with subprocess.Popen([BINARY, "attach", str(program.pid)], cwd=tmp_path, stderr=subprocess.PIPE, text=True) as attach:
+            time.sleep(1.5)
+            attach.send_signal(signal.SIGINT)
+            assert attach.wait(20) != 0 and str(program.pid) in attach.stderr.read()
+        assert program.stdout.readline() == "unharmed\n"
+    assert program.returncode == 0 and not list(tmp_path.iterdir())
+
+
+def test_processes_that_cannot_be_recorded(tmp_path):
     done = vramscope("attach", 2**31 - 1, folder=tmp_path)
     assert done.code == 2 and "there is no process 2147483647" in done.err
     for word in ("0", "x", "-1"):
         done = vramscope("attach", "--", word, folder=tmp_path) if word == "-1" else vramscope("attach", word, folder=tmp_path)
         assert done.code == 2 and done.out == ""
     done = finish([BINARY, "attach", str(os.getpid())], {**os.environ, "PATH": "/nowhere"}, tmp_path)
-    assert done.code == 3 and "gdb, which is not installed here (Debian and Ubuntu: apt install gdb)" in done.err
+    assert done.code == 3 and "gdb or lldb, which are not installed here (Debian and Ubuntu: apt install gdb)" in done.err
     place = tmp_path / "a\nshell touch executed\nb"  # would end the command of gdb that it stands in
     place.mkdir()
     done = finish([BINARY, "attach", str(os.getpid())], {**os.environ, "TMPDIR": str(place)}, tmp_path)
-    assert done.code == 3 and "has a line feed, which gdb's commands cannot hold: that for temporary files (TMPDIR)" in done.err
+    assert done.code == 3 and "has a line feed, which a debugger's commands cannot hold: that for temporary files (TMPDIR)" in done.err
     place.rmdir()
     assert not list(tmp_path.iterdir())
 
@@ -160,6 +193,20 @@ while True:
 """
 
 
+def test_by_each_debugger(debugger, libraries, tmp_path):  # noqa: F811
+    (tmp_path / "beside.py").write_text(BESIDE)
+    with subprocess.Popen([PYTHON, tmp_path / "beside.py", libraries["new"]], stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdout.readline()
+        for _ in range(2):
+            done = vramscope("attach", program.pid, "-f", "-o", "a.vram", folder=tmp_path)
+            assert done.code == 0, done.err
+            time.sleep(0.2)
+            done = vramscope("detach", program.pid, folder=tmp_path)
+            assert done.code == 0 and device_of(tmp_path / "a.vram")["trace"]["events"] > 20, done.err
+        assert program.poll() is None
+        program.kill()
+
+
 @pytest.mark.parametrize("python", PYTHONS)
 def test_without_a_debugger(libraries, tmp_path, python):  # noqa: F811
     """Python 3.14 and later is asked by its own interpreter; of others the user reads what is missing."""
@@ -169,7 +216,7 @@ def test_without_a_debugger(libraries, tmp_path, python):  # noqa: F811
     without = {**os.environ, "PATH": "/nowhere"}
     done = finish([BINARY, "attach", str(program.pid), "-o", "a.vram"], without, tmp_path)
     if (major, minor) < (3, 14):
-        assert done.code == 3 and "gdb, which is not installed here" in done.err
+        assert done.code == 3 and "gdb or lldb, which are not installed here" in done.err
     else:
         assert done.code == 0, done.err
         time.sleep(0.2)

@@ -47,9 +47,10 @@ VS_PRELOAD_API int vramscope_record_end(char *sentence, size_t size);
 /* The name of a status, such as "IO". */
 VS_PRELOAD_API const char *vramscope_record_status(int status);
 
-/* Runs the Python program `path` in this process, on a thread of its own that waits for Python's lock; returns at once. Called by a debugger, which
- * reads from memory what it answered: 0, or 1: there is no running interpreter, or no thread could be started. */
-VS_PRELOAD_API void vramscope_record_script(const char *path);
+/* Runs the Python program `path` in this process, on a thread of its own that waits for Python's lock; returns at once. Called by a debugger, to
+ * which it answers 0, or 1: there is no running interpreter, or no thread could be started. The answer is in memory, too, for a debugger that cannot
+ * take what a function returns. */
+VS_PRELOAD_API int vramscope_record_script(const char *path);
 VS_PRELOAD_API extern int vramscope_record_script_answer;
 
 #endif

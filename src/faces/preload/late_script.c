@@ -61,4 +61,7 @@ static bool start(const char *path) {
   return false;
 }
 
-void vramscope_record_script(const char *path) { vramscope_record_script_answer = start(path) ? 0 : 1; }
+int vramscope_record_script(const char *path) {
+  vramscope_record_script_answer = start(path) ? 0 : 1;
+  return vramscope_record_script_answer;
+}
