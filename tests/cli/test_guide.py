@@ -6,13 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import conftest as make
+import pages
 import pytest
 
-import conftest as make
-
 ROOT = Path(__file__).parents[2]
-GUIDE = ROOT / "docs" / "guide" / "cli.md"
-BLOCK = re.compile(r"^```console\n\$ (.*)\n((?:.*\n)*?)^```$", re.M)
+PAGE = "docs/guide/cli.md"
+GUIDE = ROOT / PAGE
 PACKED = re.compile(r"(?<=: recording, )[0-9.]+ [KM]iB")  # builds for tests have smaller tables and pack less closely
 
 
@@ -34,9 +34,11 @@ def output(demo, command):
 
 @pytest.mark.skipif(not make.BINARY, reason="VRAMSCOPE does not name the program")
 def test_guide(demo):
-    text = GUIDE.read_text()
-    real = BLOCK.sub(lambda block: f"```console\n$ {block[1]}\n{output(demo, block[1])}```", text)
+    def again(block):
+        return "".join(f"$ {command}\n{output(demo, command)}" for command, _ in pages.commands(block))
+
+    real = pages.again(PAGE, again, "console")
     if os.environ.get("UPDATE_GOLDEN") == "1":
         GUIDE.write_text(real)
     assert PACKED.sub("", GUIDE.read_text()) == PACKED.sub("", real)
-    assert len(BLOCK.findall(text)) >= 6
+    assert len(pages.blocks_of(__file__)[PAGE]) >= 6

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import conftest as make
+import pages
 
 NOT_READ, USAGE = 3, 2
 MiB = make.MiB
@@ -290,6 +291,7 @@ def test_the_recipes_for_duckdb(vramscope, job, folder):
         vramscope("merge", day, "-o", f"{day}.parquet")
     done = subprocess.run([READER, ROOT / "tests/fleet/ask.py", "DuckDB"], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+    assert len(pages.blocks_of(__file__)["docs/guide/merge.md"]) == 4  # the queries and the program, which ask.py runs
     found = json.loads(done.stdout.split("answers ")[1])
     kept = [row["growth_bytes_per_step"] for row in rows_of_owner(vramscope, folder, "metrics.py:19 update")]
     assert [row[0] for row in found["odd"]] == [3, 4, 5] and found["odd"][0][2] > 0

@@ -1,20 +1,27 @@
 """The recipes of docs/guide/merge.md, as they stand there."""
 
-import re
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-GUIDE = ROOT / "docs" / "guide" / "merge.md"
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+
+import pages  # noqa: E402
+
+GUIDE = "docs/guide/merge.md"
 QUESTIONS = ("odd", "grew", "changed")
+ENGINES = ("DuckDB", "Spark", "Dask")
+
+
+def blocks(language):
+    return [block.source for block in pages.read(GUIDE) if block.language == language]
 
 
 def queries():
     """{question: SQL}"""
-    section = GUIDE.read_text().split("\n## Three questions\n")[1].split("\n## ")[0]
-    return dict(zip(QUESTIONS, re.findall(r"```sql\n(.*?)```", section, re.S), strict=True))
+    return dict(zip(QUESTIONS, blocks("sql"), strict=True))
 
 
 def program(engine):
     """The Python below the heading of an engine."""
-    section = GUIDE.read_text().split(f"\n## {engine}\n")[1].split("\n## ")[0]
-    return re.search(r"```python\n(.*?)```", section, re.S)[1]
+    return dict(zip(ENGINES, blocks("python"), strict=True))[engine]

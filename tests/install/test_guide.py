@@ -15,10 +15,14 @@ from pathlib import Path
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+
+import pages  # noqa: E402
+
 ROOT = Path(__file__).parents[2]
 BUILD = os.environ["VRAMSCOPE_BUILD"]
-GUIDE = ROOT / "docs/guide/c.md"
-BLOCK = re.compile(r"^```(\S.*)\n((?:.*\n)*?)^```$", re.M)
+PAGE = "docs/guide/c.md"
+GUIDE = ROOT / PAGE
 STRICT = "-std=c17 -Wall -Wextra -Wconversion -Wno-sign-conversion -Werror"
 MOST_LINES = 20  # of the program that prints peak and owners
 
@@ -57,34 +61,31 @@ def run(folder, command):
     return done.stdout
 
 
-def replay(folder, text):
+def replay(folder):
     """The guide with what its commands print in truth."""
     compiled = set()
+    for block in pages.blocks_of(__file__)[PAGE]:
+        if name := re.fullmatch(r"file=(\S+)", block.how):
+            (folder / "work" / name[1]).write_text(block.source)
 
-    def block(found):
-        kind, body = found[1], found[2]
-        if name := re.fullmatch(r"c file=(\S+)", kind):
-            (folder / "work" / name[1]).write_text(body)
-            return found[0]
-        assert kind == "console", f"```{kind} is neither a program nor what one prints"
+    def block_again(block):
         real = ""
-        for command in re.findall(r"^\$ (.*)$", body, re.M):
+        for command, _ in pages.commands(block):
             if command.startswith("cc "):
                 compiled.add(command.split()[1])
             real += f"$ {command}\n{run(folder, command)}"
-        return f"```console\n{real}```"
+        return real
 
-    real = BLOCK.sub(block, text)
-    return real, compiled
+    return pages.again(PAGE, block_again, "console"), compiled
 
 
 def test_every_program_does_what_the_guide_shows(folder):
-    text = GUIDE.read_text()
-    real, compiled = replay(folder, text)
+    real, compiled = replay(folder)
     if os.environ.get("UPDATE_GOLDEN") == "1":
         GUIDE.write_text(real)
     assert GUIDE.read_text() == real
-    assert compiled == set(re.findall(r"^```c file=(\S+)$", text, re.M)), "a program that the guide does not compile"
+    programs = {block.how.removeprefix("file=") for block in pages.read(PAGE) if block.language == "c"}
+    assert compiled == programs, "a program that the guide does not compile"
     assert len(compiled) >= 8
 
 

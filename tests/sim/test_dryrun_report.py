@@ -14,6 +14,7 @@ import textwrap
 import pytest
 
 import conftest as make
+import pages
 from training import TRAIN, last_line
 
 MiB, GiB = 1 << 20, 1 << 30
@@ -401,7 +402,6 @@ def test_example():
     assert done.returncode == 1 and "Does not fit" in done.stdout
 
 
-BLOCK = re.compile(r"^```console\n\$ vramscope dryrun (?!--find)(.*)\n((?:.*\n)*?)^```$", re.M)
 TIME = re.compile(r"\b(in|Ran) +([0-9.]+ (min|m?s)\b ?)+")
 
 
@@ -416,10 +416,12 @@ def shown(command):
 
 
 def test_guide():
-    """Each block but the search, which runs the program seven times and has tests of its own."""
-    text = GUIDE.read_text()
-    assert len(BLOCK.findall(text)) >= 2
-    real = BLOCK.sub(lambda block: f"```console\n$ vramscope dryrun {block[1]}\n{shown(block[1])}```", text)
+    def again(block):
+        return "".join(f"$ {command}\n{shown(command.removeprefix('vramscope dryrun '))}" for command, _ in pages.commands(block))
+
+    page = str(GUIDE.relative_to(make.ROOT))
+    assert len(pages.blocks_of(__file__)[page]) >= 4
+    real = pages.again(page, again, "console")
     if os.environ.get("UPDATE_GOLDEN") == "1":
         GUIDE.write_text(real)
     without_time = lambda words: TIME.sub("TIME", words)  # noqa: E731

@@ -6,19 +6,16 @@ import shlex
 import subprocess
 from pathlib import Path
 
+import pages
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "stories.md"
-BLOCK = re.compile(r"^```console\n((?:.*\n)*?)^```$", re.M)
+NAME = "docs/stories.md"
+PAGE = ROOT / NAME
 TOOK = re.compile(r"^(Ran            )[0-9.]+ s", re.M)
 
 
-def commands_of(block):
-    return [line[2:] for line in block.splitlines() if line.startswith("$ ")]
-
-
-COMMANDS = [command for block in BLOCK.findall(PAGE.read_text()) for command in commands_of(block)]
+COMMANDS = [command for block in pages.blocks_of(__file__)[NAME] for command, _ in pages.commands(block)]
 
 
 def output(command):
@@ -40,10 +37,9 @@ def real():
 
 def test_the_page_shows_what_is_printed(real):
     def again(block):
-        return "```console\n" + "\n".join(f"$ {command}\n{real[command]}" for command in commands_of(block[1])) + "```"
+        return "\n".join(f"$ {command}\n{real[command]}" for command, _ in pages.commands(block))
 
-    text = PAGE.read_text()
-    made = BLOCK.sub(again, text)
+    made = pages.again(NAME, again, "console")
     if os.environ.get("UPDATE_GOLDEN") == "1":
         PAGE.write_text(made)
     assert PAGE.read_text() == made
