@@ -2,7 +2,7 @@
 # a version script lists.
 
 include(CheckIPOSupported)
-check_ipo_supported(RESULT vs_has_ipo LANGUAGES C)
+check_ipo_supported(RESULT vs_has_ipo LANGUAGES C) # with Clang it needs CMAKE_C_COMPILER_AR
 
 # vs_preloaded_library(TARGET FOLDER): how such a library is compiled and linked; in a build it lies in FOLDER.
 function(vs_preloaded_library target folder)
