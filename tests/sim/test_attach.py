@@ -207,6 +207,36 @@ def test_by_each_debugger(debugger, libraries, tmp_path):  # noqa: F811
         program.kill()
 
 
+IN_THE_ALLOCATOR = """
+import ctypes, os, sys, threading, time
+library = ctypes.CDLL(sys.argv[1])
+opens = ctypes.c_int(0)
+library.test_allocate.argtypes = [ctypes.c_size_t]
+thread = threading.Thread(target=library.test_allocate_behind, args=(ctypes.byref(opens), ctypes.c_size_t(1000)))
+thread.start()
+print("ready", flush=True)
+while not os.path.exists("go"):
+    time.sleep(0.001)
+opens.value = 1
+thread.join()
+library.test_allocate(2000)
+"""
+
+
+def test_a_thread_in_the_allocator(libraries, tmp_path):  # noqa: F811
+    """It asked before it could be seen, so the recording has its block's size. The file says so, and the program's user is told nothing."""
+    (tmp_path / "program.py").write_text(IN_THE_ALLOCATOR)
+    with subprocess.Popen([PYTHON, "program.py", libraries["new"]], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True) as program:
+        assert program.stdout.readline() == "ready\n"
+        assert vramscope("attach", program.pid, "-o", "a.vram", folder=tmp_path).code == 0
+        (tmp_path / "go").touch()
+        assert program.wait(60) == 0 and program.stderr.read() == ""
+    sizes = [e["size"] for e in exported(tmp_path, tmp_path / "a.vram")["device_traces"][0] if e["action"] == "alloc"]
+    assert sizes == [1024, 2000]
+    assert "rounded_requests" in {finding["kind"] for finding in device_of(tmp_path / "a.vram")["trust"]["findings"]}
+
+
 @pytest.mark.parametrize("python", PYTHONS)
 def test_without_a_debugger(libraries, tmp_path, python):  # noqa: F811
     """Python 3.14 and later is asked by its own interpreter; of others the user reads what is missing."""

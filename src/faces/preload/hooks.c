@@ -26,6 +26,9 @@ typedef void register_function(int8_t type, void *allocator, uint8_t priority);
 /* The request that the thread makes. The initial-exec model makes its first use allocate no memory. */
 static _Thread_local vs_request request __attribute__((tls_model("initial-exec")));
 
+/* The era of the thread's last report. */
+static _Thread_local uint32_t told_era __attribute__((tls_model("initial-exec")));
+
 /* The Python stack: empty if the thread has no frames, none if they cannot be read. */
 static vs_context python_stack(vs_record_stacks *stacks) {
   const vs_context stack = vs_python_capture(stacks);
@@ -108,6 +111,8 @@ static void tell(void *block, int64_t bytes, size_t reserved, c10_device device,
                       .is_late = is_late};
   const vs_preload_recording *recording = vs_recording_now();
   if (recording->recorder == NULL) return;
+  report.is_first = told_era != vs_recording_era();
+  told_era = vs_recording_era();
   if (bytes < 0) {
     vs_memory_freed(
         &report); /* perhaps while the process ends, when PyTorch has no streams any more and would throw */

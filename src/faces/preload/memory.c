@@ -68,10 +68,11 @@ static void note_told(vs_map *told, uint64_t address) {
 
 static const struct {
   uint32_t doubt;
-  const char *key, *sentence;
+  const char *key, *sentence; /* NULL: the program's user is told nothing */
 } marks[] = {
     {VS_DOUBT_REQUESTS, "vramscope_rounded_requests",
      "some requests are seen only after they were rounded: the sizes of their blocks are recorded"},
+    {VS_DOUBT_FIRST_REQUESTS, "vramscope_rounded_requests", NULL},
     {VS_DOUBT_SEGMENTS, "vramscope_inferred_segments",
      "not all segments are seen: the recording's reserved memory is inferred from the blocks"},
     {VS_DOUBT_STREAMS, "vramscope_unknown_streams",
@@ -99,7 +100,8 @@ void vs_memory_put_doubts(vs_recorder *recorder) {
   if (!atomic_compare_exchange_strong(&told, &before, now)) return; /* another thread tells it */
   vs_memory_put_marks(recorder, (uint32_t)now & ~old);
   for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-    if (((uint32_t)now & ~old & marks[i].doubt) != 0) vs_recording_say(marks[i].sentence);
+    if (((uint32_t)now & ~old & marks[i].doubt) != 0 && marks[i].sentence != NULL)
+      vs_recording_say(marks[i].sentence);
 }
 
 /* The first call of PyTorch's allocator in a recording, which a library may have begun: the settings are what they are now. */
@@ -188,7 +190,7 @@ void vs_memory_allocated(const vs_report *report, vs_request *request) {
                           .rounded = block.bytes,
                           .stream = report->stream,
                           .context = block.stack};
-  if (!is_known) vs_pytorch_doubt_add(VS_DOUBT_REQUESTS);
+  if (!is_known) vs_pytorch_doubt_add(report->is_first ? VS_DOUBT_FIRST_REQUESTS : VS_DOUBT_REQUESTS);
   request->is_open = false;
   device *d = vs_memory_enter(report->device);
   note_call(vs_recording_now()->recorder, d->era);

@@ -34,6 +34,7 @@ typedef struct vs_report {
   uint64_t reserved;       /* in total, after the call */
   uint64_t stream;         /* of an allocation; a free is about the block's */
   bool is_late;            /* cudaMalloc was called for it before its calls were led here */
+  bool is_first; /* of its thread in the era: it may have been asked for before its calls were led here */
 } vs_report;
 
 /* A block was allocated, for `request`, which it closes; if that is not open, the block's bytes stand for what was requested. */

@@ -55,6 +55,7 @@ typedef enum vs_pytorch_doubt {
   VS_DOUBT_STREAMS = 4,      /* the current stream cannot be asked for */
   VS_DOUBT_STACKS = 8,       /* Python's stacks cannot be read */
   VS_DOUBT_ANNOTATIONS = 16, /* named ranges are not seen (record_function.h), or there is no room for them */
+  VS_DOUBT_FIRST_REQUESTS = 32, /* threads were in the allocator when its calls were led here */
 } vs_pytorch_doubt;
 
 /* An address inside the library that has the allocator. NULL: it is not loaded. */

@@ -50,6 +50,8 @@ static struct {
   size_t bytes, segment;
 } blocks[MOST];
 
+static _Thread_local volatile int *gate; /* the thread's next allocation waits until this is not 0 */
+
 static void *get(size_t bytes) {
   for (int i = 0; i < MOST; i++) {
     if (blocks[i].address != NULL) continue;
@@ -58,6 +60,7 @@ static void *get(size_t bytes) {
     if (cudaMalloc(&blocks[i].address, blocks[i].segment) != 0) return NULL;
     allocated += blocks[i].bytes;
     reserved += blocks[i].segment;
+    while (gate != NULL && *gate == 0) {}
     _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(blocks[i].address, (int64_t)blocks[i].bytes, allocated, reserved, gpu);
     return blocks[i].address;
   }
@@ -102,6 +105,10 @@ void *_ZN3c104cuda20CUDACachingAllocator9allocatorE = &object;
 void *test_allocate(size_t bytes) {
   void *result[4];
   return ((void *(*)(void *, void *, size_t))object.table[2])(result, &object, bytes) == result ? result[0] : NULL;
+}
+void *test_allocate_behind(volatile int *opens, size_t bytes) {
+  gate = opens;
+  return test_allocate(bytes);
 }
 void *test_raw_alloc(size_t bytes) { return get(bytes); }
 void test_refuse(size_t bytes) {
