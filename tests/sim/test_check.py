@@ -5,8 +5,10 @@ import os
 import subprocess
 
 import conftest as make
+import pages
 import pytest
 
+GUIDE = "docs/guide/check.md"
 MiB = 1 << 20
 
 TRAIN = """
@@ -136,27 +138,17 @@ def test_the_action(repository):
 
 def test_the_guide_shows_the_gate(repository):
     """The console block of the guide is what the repository of these tests prints. UPDATE_GOLDEN=1 writes it."""
-    guide = make.ROOT / "docs" / "guide" / "check.md"
     settings = SETTINGS[: SETTINGS.index("[budgets")].replace("max-retries = 0\n", "")
     (repository / "vramscope.toml").write_text(settings)
     check(repository, "--update-baseline")
     (repository / "model.py").write_text(WIDER)
     real = check(repository, code=1)
     command = "$ vramscope check -- python3 train.py\n"
-    before, rest = guide.read_text().split(command)
-    after = rest[rest.index("```") :]
+    text = pages.again(GUIDE, lambda block: block.source.split(command)[0] + command + real, "console")
     if os.environ.get("UPDATE_GOLDEN") == "1":
-        guide.write_text(before + command + real + after)
-    assert guide.read_text() == before + command + real + after
-
-
-def test_the_guide_is_yaml():
-    """The snippets for services, and that their commands are ones of vramscope."""
-    text = (make.ROOT / "docs" / "guide" / "check.md").read_text()
-    blocks = [yaml_of(block.split("```")[0]) for block in text.split("```yaml\n")[1:]]
-    commands = [blocks[0]["jobs"]["memory"]["steps"][-1]["with"]["arguments"], blocks[1]["memory"]["script"], blocks[2]["repos"][0]["hooks"][0]["entry"]]
-    assert commands == ["-- python train.py", "vramscope check --junit memory.xml --code-quality memory.json -- python train.py",
-                        "vramscope check -- python train.py"]
+        (make.ROOT / GUIDE).write_text(text)
+    assert (make.ROOT / GUIDE).read_text() == text
+    assert [block.source.count(command) for block in pages.read(GUIDE) if block.language == "console"] == [1]
 
 
 def test_a_program_that_fails(repository):

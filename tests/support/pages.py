@@ -41,7 +41,7 @@ RUNS = {  # page: {language: the test that runs its blocks}
     "docs/formats/snapshot.md": {"text": CLI},
     "docs/guide/accounts.md": {"python": SIM, "sh": SIM},
     "docs/guide/c.md": {"c": "tests/install/test_guide.py", "console": "tests/install/test_guide.py"},
-    "docs/guide/check.md": {"sh": SIM, "toml": SIM, "console": SIM, "yaml": SIM},
+    "docs/guide/check.md": {"sh": SIM, "toml": SIM, "console": "tests/sim/test_check.py", "yaml": SIM},
     "docs/guide/cli.md": {"console": "tests/cli/test_guide.py", "sh": CLI, "text": CLI, "python": SIM},
     "docs/guide/devices.md": {"sh": SIM, "c": CLI},
     "docs/guide/dryrun.md": {"console": "tests/sim/test_dryrun_report.py", "sh": SIM, "text": SIM},
