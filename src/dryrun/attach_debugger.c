@@ -31,24 +31,25 @@ typedef struct patience {
   uint64_t waits_since; /* for the program to come to a place where Python may be called; 0: not yet */
 } patience;
 
-/* Whether the debugger is to let go of the program. While it calls functions there, it gets time to end that: an interrupt would leave the
- * program in the middle of one. */
+/* Whether the debugger is to let go of the program: once it waits there, because before that it may not be attached yet. While it calls functions
+ * in the program, it gets time to end that: an interrupt would leave the program in the middle of one. */
 static bool is_enough(const room *r, const vs_attach_debugger *debugger, patience *time, vs_text *text) {
-  if (time->now > 4 * (uint64_t)VS_ATTACH_PATIENCE_US) return true;
+  if (time->now > (r->is_interrupted ? 1 : 4) * (uint64_t)VS_ATTACH_PATIENCE_US) return true;
   if (has_said(r, debugger->says.stopped, text)) return false;
   if (time->waits_since == 0 && has_said(r, debugger->says.waiting, text)) time->waits_since = time->now;
-  return (time->waits_since != 0 && time->now - time->waits_since > VS_ATTACH_PATIENCE_US) ||
-         vs_children_interrupted() ||
+  if (time->waits_since == 0) return false;
+  return r->is_interrupted || time->now - time->waits_since > VS_ATTACH_PATIENCE_US ||
          (debugger->waits_without_python && has_said(r, debugger->says.no_python, text));
 }
 
-static void wait_for(const room *r, const vs_attach_debugger *debugger, vs_child *child, vs_text *text) {
+static void wait_for(room *r, const vs_attach_debugger *debugger, vs_child *child, vs_text *text) {
   const uint64_t began = vs_process_clock_us();
   patience time = {.now = 0};
   bool is_told = false;
   while (vs_children_wait(child, 1, VS_ATTACH_PAUSE_US) != 0) {
     if (vs_children_stopped()) vs_children_stop();
     time.now = vs_process_clock_us() - began;
+    r->is_interrupted = vs_children_interrupted();
     if (is_told || !is_enough(r, debugger, &time, text)) continue;
     debugger->interrupt(r, child);
     is_told = true;
@@ -112,6 +113,8 @@ static vs_status judge(const room *r, const vs_attach_debugger *debugger, const 
   if (strstr(said, says->stopped) != NULL)
     return FAIL(VS_UNSUPPORTED, "%s stopped process %U, and could not call functions there", debugger->name,
                 pid);
+  if (r->is_interrupted)
+    return FAIL(VS_UNSUPPORTED, "interrupted before process %U ran Python: nothing was changed there", pid);
   if (strstr(said, says->waiting) != NULL)
     return FAIL(VS_UNSUPPORTED,
                 "process %U did not run Python for %u seconds, so nothing was changed there: try again", pid,

@@ -68,5 +68,5 @@ const vs_attach_debugger vs_attach_lldb = {
              .already_traced = "attach failed",
              .no_python = "no locations (pending)",
              .stopped = "All breakpoints disabled",
-             .waiting = "4 locations"},
+             .waiting = "Breakpoint 1: "},
 };

@@ -22,7 +22,8 @@ typedef struct vs_attach_room {
   char commands[VS_FOLDER_PATH], output[VS_FOLDER_PATH];
   vs_outfile out;
   char pid[24];
-  bool is_pending; /* the program was asked to run a script, and has not yet: the folder stays */
+  bool is_pending;     /* the program was asked to run a script, and has not yet: the folder stays */
+  bool is_interrupted; /* Ctrl-C, while a debugger waited for the program */
 } vs_attach_room;
 
 enum {
