@@ -32,13 +32,9 @@ static vs_status add(ledger *l, vs_ledger_kind kind, vs_str name, uint64_t bytes
 static bool is_pytorch(vs_str library) { return vs_str_equal(library, VS_STR("libc10_cuda.so")); }
 
 static vs_ledger_kind kind_of(uint32_t account, vs_str name) {
-  switch (account) {
-    case VS_SIM_ACCOUNT_UNKNOWN: return VS_LEDGER_UNEXPLAINED;
-    case VS_SIM_ACCOUNT_CONTEXT:
-    case VS_SIM_ACCOUNT_STREAM:
-    case VS_SIM_ACCOUNT_GRAPHS: return VS_LEDGER_CONTEXT;
-    default: return is_pytorch(name) ? VS_LEDGER_PYTORCH : VS_LEDGER_LIBRARY;
-  }
+  if (account == VS_SIM_ACCOUNT_UNKNOWN) return VS_LEDGER_UNEXPLAINED;
+  if (vs_sim_account_is_context(account)) return VS_LEDGER_CONTEXT;
+  return is_pytorch(name) ? VS_LEDGER_PYTORCH : VS_LEDGER_LIBRARY;
 }
 
 static vs_status collect(ledger *l, const vs_sim_machine *machine, uint32_t card, uint64_t pid) {

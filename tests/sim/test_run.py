@@ -79,7 +79,8 @@ def test_events_are_those_of_pytorchs_history(tmp_path, settings):
     assert got[: len(wanted)] == wanted
     assert {action for action, *_ in got[len(wanted):]} <= {"free_requested"}  # what the program frees when it ends
     assert kinds(report_of(tmp_path / "run.vram")) == {"frees_at_request"}
-    assert ask(tmp_path / "run.vram", "reserved")["libraries"] is None  # the simulation's do not ask the driver
+    reserved = ask(tmp_path / "run.vram", "reserved")
+    assert "(simulated)" in reserved["card_name"] and {"library", "bytes"} <= set(reserved["libraries"][0])
     assert "run.vram: recording" in done.out and "vramscope" not in done.err
     freed = {address for _, address, *_ in got[len(wanted):]}
     assert live_blocks(ours) == live_blocks(theirs, freed)
@@ -165,7 +166,7 @@ def test_json_and_names(tmp_path):
     pid = told(done)["pid"]
     assert reply["method"] == "run" and reply["exit_code"] == 5
     assert reply["recordings"] == [{"file": str(tmp_path / f"recorded.{pid}.vram"), "pid": pid, "has_pytorch": True}]
-    assert reply["libraries"]["has_pytorch"] and reply["libraries"]["devices"] == []
+    assert reply["libraries"]["has_pytorch"] and [device["device"] for device in reply["libraries"]["devices"]] == [0]
     assert reply["report"]["devices"] == ask(tmp_path / f"recorded.{pid}.vram", "report")["devices"]
 
 
@@ -205,6 +206,22 @@ def test_signals_reach_the_program(tmp_path):
         os.kill(started.pid, signal.SIGTERM)
         assert started.wait(60) == 128 + signal.SIGTERM
     assert report_of(tmp_path / "run.vram")["trace"]["events"] > 500
+
+
+def test_a_program_without_pytorch(tmp_path):
+    """Its first memory of a simulated GPU begins the recording, which has the library's totals."""
+    program = command("""
+        import ctypes
+        runtime, memory = ctypes.CDLL("libcudart.so.13"), ctypes.c_void_p()
+        assert runtime.cudaMalloc(ctypes.byref(memory), ctypes.c_size_t(48 << 20)) == 0
+        assert runtime.cudaFree(memory) == 0
+        assert runtime.cudaMalloc(ctypes.byref(memory), ctypes.c_size_t(8 << 20)) == 0
+    """, [])
+    done = run(tmp_path, "-o", "run.vram", "--gpu", "24GiB", program=program)
+    assert done.code == 0 and "recording without PyTorch's memory" in done.out, done.err
+    (device,) = ask(tmp_path / "run.vram", "libraries")["devices"]
+    (library,) = device["libraries"]
+    assert (library["peak_bytes"], library["end_bytes"], device["card_bytes"]) == (48 << 20, 8 << 20, 24 << 30)
 
 
 def test_a_path_that_cannot_be_written(tmp_path):

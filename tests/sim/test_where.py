@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import BINARY, PYTHON, environment_of, finish
+from conftest import BINARY, PYTHON, environment_of, finish, simulation
 
 MiB = 1 << 20
 FAKE = os.environ.get("VRAMSCOPE_FAKE", "")
@@ -214,3 +214,53 @@ def test_a_recorded_process(tmp_path):
     assert pytorch["bytes"] == told["reserved"] and parts["requested"] == told["requested"]
     assert parts["requested"] + parts["rounding"] == told["allocated"]
     assert only(card, "process")["rows"][-1]["bytes"] == (20000 << 20) - told["reserved"]
+
+
+LIBRARIES = """
+    import ctypes, json, os, torch
+    {measure}
+    runtime, memory, gone = ctypes.CDLL("libcudart.so.13"), ctypes.c_void_p(), ctypes.c_void_p()
+    def beside_pytorch():
+        torch.cuda.synchronize()
+        free, total = torch.cuda.mem_get_info()
+        return total - free - torch.cuda.memory_reserved()
+    kept = torch.empty(64, 64, device="cuda") + 1
+    before = beside_pytorch()
+    product = kept @ kept
+    cublas = beside_pytorch() - before
+    assert runtime.cudaMalloc(ctypes.byref(gone), ctypes.c_size_t(600 << 20)) == 0
+    assert runtime.cudaMalloc(ctypes.byref(memory), ctypes.c_size_t(48 << 20)) == 0
+    assert runtime.cudaFree(gone) == 0
+    last = torch.empty(700 << 20, dtype=torch.uint8, device="cuda")  # PyTorch's peak, and the card's
+    measure(0, 0, cublas=cublas)
+"""
+
+
+def run_recorded(folder):
+    """`vramscope run` of the program."""
+    argv = [BINARY, "run", "--gpu", "24GiB", "-q", "-o", "run.vram", "--", str(PYTHON), "program.py"]
+    return finish(argv, environment_of({}), folder)
+
+
+def run_that_records(folder):
+    """The program loads the recorder itself, when libraries have memory already."""
+    text = (folder / "program.py").read_text()
+    text = text.replace("last =", "import vramscope\nrecording = vramscope.record('run.vram')\nrecording.__enter__()\nlast =")
+    (folder / "late.py").write_text(text + "\nrecording.__exit__(None, None, None)\n")
+    environment = {**simulation(), "VRAMSCOPE_SIM_GPU": "24GiB", "PYTHONPATH": Path(BINARY).resolve().parent / "python"}
+    return finish([str(PYTHON), "late.py"], environment_of(environment), folder)
+
+
+@pytest.mark.parametrize("record", [run_recorded, run_that_records])
+def test_libraries_in_a_recording(tmp_path, record):
+    """A recording on a simulated GPU has the card and what other libraries have of it: as the dry run counts it, and as the program
+    measures it."""
+    _, (told,) = run_dry(tmp_path, ["--gpu", "24GiB"], LIBRARIES)
+    done = record(tmp_path)
+    assert done.code == 0, done.err
+    card, dry = ledger(tmp_path, "run.vram")[0], ledger(tmp_path, "run.json")[0]
+    assert card["bytes"] == told["total"] and "(simulated)" in card["name"]
+    ours, theirs = ({row["name"]: row["bytes"] for row in every(of) if row["kind"] == "library"} for of in (card, dry))
+    assert theirs.pop("kernels") > 0  # the driver loads them, which a recording does not have
+    assert ours == theirs and ours["cuBLAS"] == told["cublas"] > 0
+    assert 48 * MiB in ours.values() and only(card, "pytorch")["bytes"] == told["reserved"]

@@ -121,6 +121,13 @@ VS_MUST_CHECK vs_sim_error vs_sim_machine_enter(vs_sim_machine *machine, uint32_
 /* Ends a process and releases all it held. Its peaks can still be read. */
 void vs_sim_machine_leave(vs_sim_machine *machine, uint32_t slot);
 
+/* Whether an account is what the driver takes for a process: its context, streams and graphs. The others are libraries, but for the one of which
+ * that is not known. */
+static inline bool vs_sim_account_is_context(uint32_t account) {
+  return account == VS_SIM_ACCOUNT_CONTEXT || account == VS_SIM_ACCOUNT_STREAM ||
+         account == VS_SIM_ACCOUNT_GRAPHS;
+}
+
 /* The account of a library of a process: the one with that name, which a new name gets. VS_SIM_ACCOUNT_UNKNOWN if there are too many. */
 uint32_t vs_sim_machine_account(vs_sim_machine *machine, uint32_t slot, vs_str library);
 

@@ -66,13 +66,19 @@ static void lock_with_room(vs_sim *sim, uint32_t device, uint64_t bytes) {
   vs_sim_lock_machine(sim);
 }
 
+static void tell_charged(vs_sim *sim, uint32_t device, uint32_t account) {
+  if (sim->hooks.charged != NULL) sim->hooks.charged(sim->hooks.ctx, device, account);
+}
+
 vs_sim_error vs_sim_pay(vs_sim *sim, uint32_t device, uint32_t account, uint64_t bytes) {
   VS_ASSERT(device < sim->device_count && sim->memory.windows[device].is_used);
   lock_with_room(sim, device, bytes);
   const vs_sim_error error = vs_sim_machine_take(sim->machine, sim->slot, sim->cards[device], account, bytes);
   vs_sim_unlock_machine(sim);
-  if (error == VS_SIM_OK) sim->memory.windows[device].charged_bytes += bytes;
-  return error;
+  if (error != VS_SIM_OK) return error;
+  sim->memory.windows[device].charged_bytes += bytes;
+  tell_charged(sim, device, account);
+  return VS_SIM_OK;
 }
 
 bool vs_sim_pay_quietly(vs_sim *sim, uint32_t device, uint32_t account, uint64_t bytes) {
@@ -81,8 +87,10 @@ bool vs_sim_pay_quietly(vs_sim *sim, uint32_t device, uint32_t account, uint64_t
   const bool is_enough = vs_sim_machine_free_bytes(sim->machine, card) >= bytes &&
                          vs_sim_machine_take(sim->machine, sim->slot, card, account, bytes) == VS_SIM_OK;
   vs_sim_unlock_machine(sim);
-  if (is_enough) sim->memory.windows[device].charged_bytes += bytes;
-  return is_enough;
+  if (!is_enough) return false;
+  sim->memory.windows[device].charged_bytes += bytes;
+  tell_charged(sim, device, account);
+  return true;
 }
 
 void vs_sim_pay_back(vs_sim *sim, uint32_t device, uint32_t account, uint64_t bytes) {
@@ -91,6 +99,7 @@ void vs_sim_pay_back(vs_sim *sim, uint32_t device, uint32_t account, uint64_t by
   vs_sim_lock_machine(sim);
   vs_sim_machine_give(sim->machine, sim->slot, sim->cards[device], account, bytes);
   vs_sim_unlock_machine(sim);
+  tell_charged(sim, device, account);
 }
 
 vs_sim_error vs_sim_refuse(vs_sim *sim, uint32_t device, uint64_t bytes) {
@@ -108,6 +117,7 @@ vs_sim_error vs_sim_context_use(vs_sim *sim, uint32_t device) {
   const vs_sim_error error = vs_sim_machine_context(sim->machine, sim->slot, sim->cards[device]);
   vs_sim_unlock_machine(sim);
   sim->memory.windows[device].is_used = error == VS_SIM_OK;
+  if (error == VS_SIM_OK) tell_charged(sim, device, VS_SIM_ACCOUNT_CONTEXT);
   return error;
 }
 
@@ -117,6 +127,7 @@ vs_sim_error vs_sim_context_grow(vs_sim *sim, uint32_t device, uint32_t account,
   const vs_sim_error error =
       vs_sim_machine_context_grow(sim->machine, sim->slot, sim->cards[device], account, bytes);
   vs_sim_unlock_machine(sim);
+  if (error == VS_SIM_OK) tell_charged(sim, device, account);
   return error;
 }
 
@@ -455,6 +466,7 @@ void vs_sim_memory_reset(vs_sim *sim, uint32_t device) {
   sim->memory.windows[device].is_used = false;
   sim->memory.windows[device].peers = 0;
   sim->memory.windows[device].own = (vs_sim_own){0};
+  tell_charged(sim, device, VS_SIM_MAX_ACCOUNTS);
 }
 
 static vs_sim_error init_free_set(vs_sim *sim, vs_sim_free_set *set, uint64_t start, uint64_t size) {

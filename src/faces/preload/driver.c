@@ -1,4 +1,6 @@
 #include "faces/preload/driver.h"
+#include "device/sim/library_memory.h"
+#include "base/check.h"
 #include "faces/preload/driver_lookup.h"
 #include "faces/preload/driver_memory.h"
 #include "faces/preload/pytorch.h"
@@ -16,6 +18,8 @@ static const char *file_of(const char *path) {
 }
 
 static bool begins_with(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
+
+static bool is_pytorch(const char *path) { return begins_with(file_of(path), "libc10_cuda."); }
 
 /* Between the driver and the one who asked: a CUDA runtime, the driver, and this library. */
 static const char anchor; /* inside of this library */
@@ -56,10 +60,6 @@ static void look_at_card(int32_t device) {
   if (vs_driver_card(device, name, sizeof name, &bytes)) vs_driver_memory_card(device, name, bytes);
 }
 
-/* A simulated GPU that is loaded with the program: its CUDA runtime does not call its driver, so what is seen here is never all. Constant once
- * the library is loaded. */
-static bool is_simulated;
-
 /* From vs_driver_watch on memory is followed, also while nothing is recorded: a recording that begins later has it then. Constant once the
  * library is loaded. */
 static bool is_watched;
@@ -67,7 +67,7 @@ static bool is_watched;
 /* A library's memory begins the recording, so that a program without PyTorch has one. Not where only a request of PyTorch's that fails keeps
  * it. PyTorch's allocator begins one itself, before it calls the driver. */
 static void open_recording(const vs_driver_owner *owner) {
-  if (owner->is_pytorch || is_simulated || vs_recording_is_on_oom()) return;
+  if (owner->is_pytorch || vs_recording_is_on_oom()) return;
   if (vs_recording_is_wanted()) (void)vs_recording_now();
 }
 
@@ -75,8 +75,7 @@ static bool owner_of(const void *caller, vs_stackwalk_start start, int32_t devic
   vs_library_place place;
   if (device < 0 || !is_watched || !find_owner(caller, start, &place)) return false;
   look_at_card(device);
-  *owner = (vs_driver_owner){
-      .path = place.path, .is_pytorch = begins_with(file_of(place.path), "libc10_cuda."), .device = device};
+  *owner = (vs_driver_owner){.path = place.path, .is_pytorch = is_pytorch(place.path), .device = device};
   open_recording(owner);
   return true;
 }
@@ -297,7 +296,33 @@ static vs_driver_function *const ours[VS_DRIVER_CALLS] = {
 #include "faces/preload/driver_calls.def"
 
 void vs_driver_watch(void) {
-  is_simulated = vs_library_loaded_symbol(NULL, "vs_call_alloc") != NULL; /* of libvramscope-sim.so */
   is_watched = true;
   vs_driver_lookup_begin(ours);
+}
+
+/* ---- a simulated GPU */
+
+static vs_sim_library_listener has_memory;
+static void has_memory(const vs_sim_library_memory *memory) {
+  const char *path = memory->library == NULL ? "" : memory->library;
+  const vs_driver_owner owner = {.path = path, .is_pytorch = is_pytorch(path), .device = memory->device};
+  if (memory->library == NULL) vs_driver_memory_missed();
+  if (memory->device >= C10_MOST_DEVICES) return;
+  vs_driver_memory_card(memory->device, memory->card, memory->card_bytes);
+  if (path[0] == '\0') return;
+  open_recording(&owner);
+  vs_driver_library_has(&owner, memory->bytes);
+}
+
+static vs_sim_listen *find_simulated(void) {
+  vs_sim_listen *listen = NULL;
+  vs_library_loaded_function(NULL, VS_SIM_LISTEN, &listen);
+  return listen;
+}
+
+bool vs_driver_is_simulated(void) { return find_simulated() != NULL; }
+
+void vs_driver_listen(void) {
+  VS_ASSERT(vs_driver_is_simulated());
+  find_simulated()(has_memory);
 }

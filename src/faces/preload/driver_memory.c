@@ -208,9 +208,11 @@ void vs_driver_memory_card(int32_t device, const char *name, uint64_t bytes) {
   VS_ASSERT(device >= 0 && device < C10_MOST_DEVICES);
   enter();
   card *c = &all.cards[device];
-  vs_format(c->name, sizeof c->name, "%s", name);
-  c->bytes = bytes;
-  c->has_changed = bytes != 0;
+  if (c->bytes == 0) {
+    vs_format(c->name, sizeof c->name, "%s", name);
+    c->bytes = bytes;
+    c->has_changed = bytes != 0;
+  }
   leave();
 }
 
@@ -262,6 +264,23 @@ void vs_driver_primary_context_ended(int32_t device) {
   enter();
   if (all.primary[device] != 0) end_context(all.primary[device]);
   else fail();
+  leave();
+}
+
+void vs_driver_library_has(const vs_driver_owner *owner, uint64_t bytes) {
+  if (!is_device(owner->device)) return;
+  uint32_t number;
+  const uint32_t device = (uint32_t)owner->device;
+  enter();
+  all.is_used[device] = true;
+  tell(device);
+  library *l = owner->is_pytorch ? NULL : library_of(owner->path, &number);
+  if (l != NULL) {
+    l->bytes[device] = bytes;
+    l->has_changed[device] = true;
+  } else if (!owner->is_pytorch) {
+    fail();
+  }
   leave();
 }
 

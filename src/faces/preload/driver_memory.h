@@ -48,7 +48,10 @@ void vs_driver_released(uint64_t handle);
 void vs_driver_mapped(uint64_t handle, uint64_t address, uint64_t bytes);
 void vs_driver_unmapped(uint64_t address, uint64_t bytes);
 
-/* What the card is called, and what it has. Told once in a process. */
+/* What a library has in total, told by who knows it (a simulated GPU) and not by its calls: these are not used beside it. */
+void vs_driver_library_has(const vs_driver_owner *owner, uint64_t bytes);
+
+/* What the card is called, and what it has. Told once in a process: later calls change nothing. */
 enum { VS_DRIVER_CARD_NAME = 128 };
 void vs_driver_memory_card(int32_t device, const char *name, uint64_t bytes);
 

@@ -207,10 +207,11 @@ static void __attribute__((constructor)) begin(void) {
   is_early = !vs_python_is_running();
   vs_recording_prepare(is_early, vs_memory_checkpoint, opened);
   vs_python_on_import(look_for_pytorch);
+  if (vs_driver_is_simulated()) vs_driver_listen();
   if (!vs_recording_is_wanted()) return;
   vs_python_prepare();
   vs_nvtx_offer();
-  if (is_early) vs_driver_watch();
+  if (is_early && !vs_driver_is_simulated()) vs_driver_watch();
 }
 
 static __attribute__((destructor)) void end(void) {

@@ -1,5 +1,6 @@
 #include "faces/simcuda/core/process_internal.h"
 
+#include "faces/simcuda/core/library_memory.h"
 #include "faces/simcuda/core/notes.h"
 #include "faces/simcuda/core/readback_sites.h"
 #include <stdio.h>
@@ -34,6 +35,7 @@ static void after_fork(void) {
   vs_notes_forked();
   vs_readback_sites_forked();
   vs_refused_forked();
+  vs_library_memory_forked();
   if (atomic_load(&state) != NOT_YET || atomic_load(&is_beginning)) atomic_store(&state, FORKED);
   if (atomic_load(&machine_state) == READY) vs_machine_forked(&vs_this_process.machine);
 }
@@ -138,6 +140,11 @@ static void hook_gone(void *ctx, const vs_sim_range *range) {
     vs_stored_forget(&vs_this_process.stored, range->base, range->size);
 }
 
+static void hook_charged(void *ctx, uint32_t device, uint32_t account) {
+  (void)ctx, (void)device, (void)account;
+  vs_library_memory_changed();
+}
+
 /* ---- begin */
 
 static void take_cards(void) {
@@ -172,7 +179,8 @@ static bool make_sim(void) {
                               .lock_machine = hook_lock,
                               .unlock_machine = hook_unlock,
                               .make_room = hook_make_room,
-                              .gone = hook_gone};
+                              .gone = hook_gone,
+                              .charged = hook_charged};
   uint32_t cards[VS_SIM_MAX_DEVICES];
   for (uint32_t i = 0; i < self->device_count; i++) cards[i] = self->devices[i].number;
   if (vs_sim_init(&self->sim, vs_host_default(), self->machine.sim_machine, self->machine.slot, &hooks,
@@ -254,9 +262,26 @@ vs_sim *vs_simcuda_lock(void) {
   return &vs_this_process.sim;
 }
 
+static bool read_accounts(uint32_t device, vs_library_accounts *out) {
+  if (!is_ready() || device >= vs_this_process.device_count) return false;
+  const vs_visible_device *d = &vs_this_process.devices[device];
+  *out = (vs_library_accounts){.card = &d->card, .process = vs_this_process.process};
+  vs_simcuda_lock_begun();
+  out->is_used = vs_this_process.sim.memory.windows[device].is_used;
+  memcpy(out->bytes, vs_this_process.process->use[d->number].account_bytes, sizeof out->bytes);
+  (void)pthread_mutex_unlock(&vs_this_process.lock);
+  return true;
+}
+
 void vs_simcuda_unlock(void) {
   VS_ASSERT(vs_simcuda_is_locked());
   (void)pthread_mutex_unlock(&vs_this_process.lock);
+  vs_library_memory_tell(read_accounts);
+}
+
+VS_SIMCUDA_API vs_sim_listen vs_simcuda_listen;
+void vs_simcuda_listen(vs_sim_library_listener *listener) {
+  vs_library_memory_listen(listener, read_accounts);
 }
 
 /* ---- end. The libraries of the faces depend on this one, so their destructors have run before. */

@@ -1,4 +1,5 @@
 /* The simulation of a process: when it begins, which cards it has, what copies read back, and host memory. */
+#include "device/sim/library_memory.h"
 #include "faces/simcuda/core/attributes.h"
 #include "faces/simcuda/core/machine.h"
 #include "faces/simcuda/core/process.h"
@@ -26,6 +27,74 @@ static uint64_t used_of_card(uint32_t card) {
   const uint64_t used = machine->cards[card].used_bytes;
   vs_simcuda_unlock_machine();
   return used;
+}
+
+/* ---- what a listener is told */
+
+void vs_simcuda_listen(vs_sim_library_listener *listener);
+
+static struct {
+  uint64_t calls, bytes, card_bytes;
+  int32_t device;
+  char library[64], card[128];
+} heard;
+
+static void hear(const vs_sim_library_memory *memory) {
+  heard.calls++;
+  heard.bytes = memory->bytes;
+  heard.card_bytes = memory->card_bytes;
+  heard.device = memory->device;
+  (void)snprintf(heard.library, sizeof heard.library, "%s", memory->library == NULL ? "?" : memory->library);
+  (void)snprintf(heard.card, sizeof heard.card, "%s", memory->card);
+}
+
+static uint64_t memory_for(const char *library, uint64_t size) {
+  uint64_t address = 0;
+  vs_sim *sim = vs_simcuda_lock();
+  CHECK(sim != NULL);
+  sim->account = library == NULL ? VS_SIM_ACCOUNT_UNKNOWN
+                                 : vs_sim_machine_account(sim->machine, sim->slot, vs_str_from(library));
+  CHECK(vs_sim_alloc(sim, 1, size, &address) == VS_SIM_OK);
+  vs_simcuda_unlock();
+  return address;
+}
+
+static void give_back(uint64_t address) {
+  vs_sim *sim = vs_simcuda_lock();
+  CHECK(vs_sim_free(sim, address, NULL) == VS_SIM_OK);
+  vs_simcuda_unlock();
+}
+
+static void listen_to_all(void) {
+  vs_simcuda_listen(hear);
+  CHECK(heard.calls == 0 && !vs_simcuda_has_begun()); /* listening does not begin the simulation */
+  CHECK(vs_simcuda_use(1) == VS_SIM_OK);
+  CHECK(heard.calls == 1 && strcmp(heard.library, "") == 0 && heard.device == 1);
+  CHECK(strstr(heard.card, "(simulated)") != NULL && heard.card_bytes == 20 * GIB);
+  const uint64_t first = memory_for("liba.so", 4 * MIB);
+  CHECK(heard.calls == 2 && strcmp(heard.library, "liba.so") == 0 && heard.bytes == 4 * MIB);
+  (void)memory_for("libb.so", 6 * MIB);
+  (void)memory_for("liba.so", 8 * MIB);
+  CHECK(heard.calls == 4 && strcmp(heard.library, "liba.so") == 0 && heard.bytes == 12 * MIB);
+  give_back(first);
+  CHECK(heard.calls == 5 && strcmp(heard.library, "liba.so") == 0 && heard.bytes == 8 * MIB);
+  CHECK(vs_simcuda_own_take(1, VS_SIM_OWN_STREAM) == VS_SIM_OK && heard.calls == 5); /* the driver's own */
+  (void)memory_for(NULL, 2 * MIB);
+  CHECK(heard.calls == 6 && strcmp(heard.library, "?") == 0);
+
+  heard.calls = 0;
+  vs_simcuda_listen(hear); /* all that there is: the device, two libraries, and what is not known */
+  CHECK(heard.calls == 4);
+  CHECK(vs_simcuda_reset(1) == VS_SIM_OK);
+  CHECK(heard.calls == 7 && heard.bytes == 0);
+  vs_simcuda_listen(NULL);
+  (void)memory_for("liba.so", 2 * MIB);
+  CHECK(heard.calls == 7);
+}
+
+static void a_listener_is_told_of_libraries(void **state) {
+  (void)state;
+  expect_apart(listen_to_all, WITH("VRAMSCOPE_SIM_GPU=H100,RTX4090:20GiB"), "");
 }
 
 /* ---- begin */
@@ -502,6 +571,7 @@ static void managed_memory_is_real(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_listener_is_told_of_libraries),
       cmocka_unit_test(cards_are_there),
       cmocka_unit_test(hidden_cards_are_not_seen),
       cmocka_unit_test(all_may_be_hidden),
