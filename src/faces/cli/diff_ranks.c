@@ -18,7 +18,6 @@ typedef struct reading {
   mates; /* by file before: the one after, or VS_RANK_ALONE; of the pairs once the others were left out */
   vs_text at[2]; /* the parameter of the moment; empty: not given */
   vs_job_diff job;
-  bool is_taken; /* the file before was opened, so that a failure names its file itself */
   bool has_failed;
 } reading;
 
@@ -72,16 +71,18 @@ static vs_status leave_pairs(reading *r) {
   return VS_OK;
 }
 
-/* ---- reading the pairs, one file after the other */
+/* ---- reading the pairs */
 
-static vs_status ask(const reading *r, vs_engine *engine, unsigned side, vs_json_doc *reply,
-                     vs_error *error) {
+enum { BEFORE, AFTER };
+
+static vs_status ask_side(const reading *r, vs_engine *engine, unsigned side, vs_rank_replies *replies,
+                          vs_error *error) {
   vs_text at;
   vs_text_init(&at, r->cli->host, NULL);
   vs_text_str(&at, vs_text_view(&r->at[side]));
   vs_text_byte(&at, 0);
   vs_status status = at.status;
-  if (status == VS_OK) status = vs_rank_ask(r->cli, engine, "inventory", at.bytes.data, reply, error);
+  if (status == VS_OK) status = vs_rank_ask(r->cli, engine, "inventory", at.bytes.data, replies, error);
   vs_text_deinit(&at);
   return status;
 }
@@ -95,41 +96,37 @@ static vs_status name_failure(vs_status status, const char *name, vs_error *erro
                  error->status == VS_OK ? vs_status_text(status) : sentence);
 }
 
-static vs_status read_after(const reading *r, const char *name, vs_json_doc *reply, vs_error *error) {
+static vs_status ask_after(const reading *r, const char *name, vs_rank_replies *replies, vs_error *error) {
   const vs_intake intake = {.name = vs_str_from(name)};
   vs_engine *engine = NULL;
   vs_status status = vs_intake_open(r->cli->host, &intake, name, &engine, error);
-  if (status == VS_OK) status = ask(r, engine, 1, reply, error);
+  if (status == VS_OK) status = ask_side(r, engine, AFTER, replies, error);
   vs_engine_destroy(engine);
   return name_failure(status, name, error);
 }
 
-static vs_status take(void *ctx, size_t number, const char *name, vs_engine **engine, vs_error *error) {
-  reading *r = ctx;
-  const char *mate = mate_of(r, number);
-  vs_json_doc before, after;
-  r->is_taken = true;
-  VS_TRY(name_failure(ask(r, *engine, 0, &before, error), name, error));
-  vs_engine_destroy(*engine);
-  *engine = NULL;
-  vs_status status = read_after(r, mate, &after, error);
-  if (status == VS_OK) {
-    status = vs_job_diff_add(&r->job, vs_str_from(name), vs_str_from(mate), vs_json_root(&before),
-                             vs_json_root(&after), error);
-    vs_json_doc_deinit(&after);
-  }
-  vs_json_doc_deinit(&before);
-  if (status == VS_OK) r->is_taken = false;
-  return status;
+static vs_status ask(const void *ctx, size_t number, const char *name, vs_engine *engine,
+                     vs_rank_replies *replies, vs_error *error) {
+  const reading *r = ctx;
+  VS_TRY(name_failure(ask_side(r, engine, BEFORE, replies, error), name, error));
+  return ask_after(r, mate_of(r, number), replies, error);
 }
 
-static vs_status fail(void *ctx, size_t number, const char *name, const char *why) {
+static vs_status take(void *ctx, size_t number, const char *name, const vs_rank_replies *replies,
+                      vs_engine **engine, vs_error *error) {
+  reading *r = ctx;
+  (void)engine;
+  return vs_job_diff_add(&r->job, vs_str_from(name), vs_str_from(mate_of(r, number)),
+                         vs_rank_reply(replies, BEFORE), vs_rank_reply(replies, AFTER), error);
+}
+
+/* A failure behind the opening names its file itself, because there are two. */
+static vs_status fail(void *ctx, size_t number, const char *name, bool was_asked, const char *why) {
   reading *r = ctx;
   vs_text sentence;
   vs_text_init(&sentence, r->cli->host, NULL);
-  if (!r->is_taken) vs_text_format(&sentence, "%S: ", vs_str_from(name));
+  if (!was_asked) vs_text_format(&sentence, "%S: ", vs_str_from(name));
   vs_text_cstr(&sentence, why);
-  r->is_taken = false;
   r->has_failed = true;
   vs_status status = sentence.status;
   if (status == VS_OK)
@@ -346,7 +343,7 @@ static vs_exit say(vs_status status, const char *sentence, const char *subject) 
 }
 
 static vs_exit answer(reading *r) {
-  const vs_rank_reader reader = {.ctx = r, .take = take, .fail = fail};
+  const vs_rank_reader reader = {.ctx = r, .ask = ask, .take = take, .fail = fail};
   vs_text reply;
   vs_text_init(&reply, r->cli->host, NULL);
   vs_status status = vs_rank_files_read(&r->sides[0], &reader);

@@ -1,5 +1,5 @@
-/* vramscope merge: the recordings of all ranks of a job as tables. One file after the other is asked and forgotten, so the memory is that of
- * a few files. */
+/* vramscope merge: the recordings of all ranks of a job as tables. Each file is forgotten once its rows are there, so the memory is that of a few
+ * files. */
 #include "faces/cli/merge_files.h"
 #include "faces/cli/rank_files.h"
 
@@ -26,34 +26,33 @@ static vs_status write_tables(merging *m, bool are_all) {
   return status;
 }
 
-static vs_status add(merging *m, const char *name, vs_engine *engine, vs_json_doc *documents, size_t *count,
-                     vs_error *error) {
-  static const char *const asked[][2] = {
-      {"inventory", ""}, {"report", "\"top\": 0, \"frames\": 1, "}, {"steps", ""}};
-  for (; *count < 3; ++*count)
-    VS_TRY(vs_rank_ask(m->cli, engine, asked[*count][0], asked[*count][1], &documents[*count], error));
-  const vs_job_replies replies = {.inventory = vs_json_root(&documents[0]),
-                                  .report = vs_json_root(&documents[1]),
-                                  .steps = vs_json_root(&documents[2])};
-  return vs_job_tables_add(&m->tables, vs_str_from(name), &replies);
+enum { INVENTORY, REPORT, STEPS };
+
+static vs_status ask(const void *ctx, size_t number, const char *name, vs_engine *engine,
+                     vs_rank_replies *replies, vs_error *error) {
+  const merging *m = ctx;
+  (void)number, (void)name;
+  VS_TRY(vs_rank_ask(m->cli, engine, "inventory", "", replies, error));
+  VS_TRY(vs_rank_ask(m->cli, engine, "report", "\"top\": 0, \"frames\": 1, ", replies, error));
+  return vs_rank_ask(m->cli, engine, "steps", "", replies, error);
 }
 
-static vs_status take(void *ctx, size_t number, const char *name, vs_engine **engine, vs_error *error) {
+static vs_status take(void *ctx, size_t number, const char *name, const vs_rank_replies *replies,
+                      vs_engine **engine, vs_error *error) {
   merging *m = ctx;
-  vs_json_doc documents[3];
-  size_t count = 0;
-  (void)number;
-  vs_status status = add(m, name, *engine, documents, &count, error);
-  while (count > 0) vs_json_doc_deinit(&documents[--count]);
-  if (status != VS_OK) return status;
+  const vs_job_replies of_job = {.inventory = vs_rank_reply(replies, INVENTORY),
+                                 .report = vs_rank_reply(replies, REPORT),
+                                 .steps = vs_rank_reply(replies, STEPS)};
+  (void)number, (void)engine, (void)error;
+  VS_TRY(vs_job_tables_add(&m->tables, vs_str_from(name), &of_job));
   m->read++;
   return write_tables(m, false);
 }
 
 /* Also called where the tables cannot be written: then reading ends. */
-static vs_status fail(void *ctx, size_t number, const char *name, const char *why) {
+static vs_status fail(void *ctx, size_t number, const char *name, bool was_asked, const char *why) {
   merging *m = ctx;
-  (void)number;
+  (void)number, (void)was_asked;
   if (m->cannot_write) return VS_IO;
   m->not_read++;
   VS_TRY(vs_job_tables_add_failed(&m->tables, vs_str_from(name), vs_str_from(why)));
@@ -105,7 +104,7 @@ static vs_exit say_failure(const merging *m, vs_status status) {
 }
 
 static vs_exit merge(merging *m, const vs_rank_files *ranks, vs_merge_format format) {
-  const vs_rank_reader reader = {.ctx = m, .take = take, .fail = fail};
+  const vs_rank_reader reader = {.ctx = m, .ask = ask, .take = take, .fail = fail};
   vs_status status =
       vs_merge_files_begin(&m->files, m->cli->host, format, m->cli->line->values[VS_OPTION_MERGED],
                            vs_cli_has(m->cli, VS_OPTION_FORCE));

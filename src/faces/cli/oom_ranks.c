@@ -29,30 +29,32 @@ static vs_status keep(reading *r, const char *name, vs_json oom, vs_engine **eng
   return VS_OK;
 }
 
-static vs_status add(reading *r, const char *name, vs_engine **engine, vs_json oom, vs_error *error) {
-  vs_json_doc inventory;
-  const int64_t event = vs_job_oom_moment(oom);
+enum { OOM, INVENTORY };
+
+/* The inventory is that of the moment of the error. */
+static vs_status ask(const void *ctx, size_t number, const char *name, vs_engine *engine,
+                     vs_rank_replies *replies, vs_error *error) {
+  const reading *r = ctx;
   char at[40] = "";
+  (void)number, (void)name;
+  VS_TRY(vs_rank_ask(r->cli, engine, "oom", "\"remedies\": false, \"top\": 1, ", replies, error));
+  const int64_t event = vs_job_oom_moment(vs_rank_reply(replies, OOM));
   if (event >= 0) vs_format(at, sizeof at, "\"at\": %D, ", event);
-  VS_TRY(vs_rank_ask(r->cli, *engine, "inventory", at, &inventory, error));
-  vs_status status = vs_job_oom_add(&r->job, vs_str_from(name), vs_json_root(&inventory), oom);
-  vs_json_doc_deinit(&inventory);
-  return status == VS_OK ? keep(r, name, oom, engine) : status;
+  return vs_rank_ask(r->cli, engine, "inventory", at, replies, error);
 }
 
-static vs_status take(void *ctx, size_t number, const char *name, vs_engine **engine, vs_error *error) {
+static vs_status take(void *ctx, size_t number, const char *name, const vs_rank_replies *replies,
+                      vs_engine **engine, vs_error *error) {
   reading *r = ctx;
-  vs_json_doc oom;
-  (void)number;
-  VS_TRY(vs_rank_ask(r->cli, *engine, "oom", "\"remedies\": false, \"top\": 1, ", &oom, error));
-  const vs_status status = add(r, name, engine, vs_json_root(&oom), error);
-  vs_json_doc_deinit(&oom);
-  return status;
+  const vs_json oom = vs_rank_reply(replies, OOM);
+  (void)number, (void)error;
+  VS_TRY(vs_job_oom_add(&r->job, vs_str_from(name), vs_rank_reply(replies, INVENTORY), oom));
+  return keep(r, name, oom, engine);
 }
 
-static vs_status fail(void *ctx, size_t number, const char *name, const char *why) {
+static vs_status fail(void *ctx, size_t number, const char *name, bool was_asked, const char *why) {
   reading *r = ctx;
-  (void)number;
+  (void)number, (void)was_asked;
   r->has_failed = true;
   VS_TRY(vs_vec_reserve(r->cli->host, &r->kept, 1));
   r->kept.data[r->kept.count++] = NULL;
@@ -311,7 +313,7 @@ static vs_exit put(reading *r, const vs_json_doc *post_mortem) {
 }
 
 /* The post-mortem of a file, which is read again unless its engine was kept. */
-static vs_exit ask(const reading *r, uint32_t number, vs_json_doc *reply) {
+static vs_exit ask_why(const reading *r, uint32_t number, vs_json_doc *reply) {
   const char *name = vs_rank_files_at(&r->files, number);
   vs_client client;
   vs_exit code = VS_EXIT_OK;
@@ -331,7 +333,7 @@ static vs_exit answer(reading *r) {
   vs_json_doc post_mortem;
   if (r->has_failed) r->cli->program_exit = VS_EXIT_FILE; /* the answer about the others is shown */
   if (first == VS_JOB_NO_RANK || vs_cli_has(r->cli, VS_OPTION_CSV)) return put(r, NULL);
-  vs_exit code = ask(r, first, &post_mortem);
+  vs_exit code = ask_why(r, first, &post_mortem);
   if (code != VS_EXIT_OK) {
     r->cli->program_exit = (int)code;
     return put(r, NULL);
@@ -342,7 +344,7 @@ static vs_exit answer(reading *r) {
 }
 
 static vs_exit read_and_answer(reading *r) {
-  const vs_rank_reader reader = {.ctx = r, .take = take, .fail = fail};
+  const vs_rank_reader reader = {.ctx = r, .ask = ask, .take = take, .fail = fail};
   vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
   vs_status status = vs_rank_files_read(&r->files, &reader);
   if (status == VS_OK) status = vs_job_oom_sort(&r->job);

@@ -109,15 +109,19 @@ void vs_rank_files_deinit(vs_rank_files *files) {
 }
 
 vs_status vs_rank_ask(const vs_cli *cli, vs_engine *engine, const char *method, const char *more,
-                      vs_json_doc *reply, vs_error *error) {
+                      vs_rank_replies *replies, vs_error *error) {
   const char *device = cli->line->values[VS_OPTION_DEVICE];
   const bool is_host = device != NULL && vs_str_equal(vs_str_from(device), VS_STR("host"));
   char params[80];
   vs_buffer bytes = {0};
+  VS_ASSERT(replies->count < VS_RANK_MOST_REPLIES);
   vs_format(params, sizeof params, is_host ? "{%s\"device\": \"%s\"}" : "{%s\"device\": %s}", more,
             device == NULL ? "null" : device);
   vs_status status = vs_engine_ask(engine, method, params, &bytes, error);
-  if (status == VS_OK) status = vs_json_doc_init(reply, cli->host, (vs_str){bytes.data, bytes.size}, error);
+  if (status == VS_OK)
+    status =
+        vs_json_doc_init(&replies->of[replies->count], cli->host, (vs_str){bytes.data, bytes.size}, error);
+  if (status == VS_OK) replies->count++;
   vs_buffer_deinit(&bytes);
   return status;
 }

@@ -40,21 +40,37 @@ static inline void vs_rank_files_move(vs_rank_files *files, size_t from, size_t 
 }
 static inline void vs_rank_files_cut(vs_rank_files *files, size_t count) { files->order.count = count; }
 
-/* What is done with each file. `take` gets an engine with the file, which it may keep: it sets *engine to NULL then. A failure of
- * `take`, or of reading the file, other than VS_NO_MEMORY is passed to `fail` as a sentence, and the next file is read. */
+/* What was asked about a file. */
+enum { VS_RANK_MOST_REPLIES = 3 };
+typedef struct vs_rank_replies {
+  vs_json_doc of[VS_RANK_MOST_REPLIES];
+  size_t count;
+} vs_rank_replies;
+
+static inline vs_json vs_rank_reply(const vs_rank_replies *replies, size_t number) {
+  return vs_json_root(&replies->of[number]);
+}
+
+/* What is done with each file. A failure of `ask` or `take`, or of reading the file, other than VS_NO_MEMORY is passed to `fail` as a
+ * sentence, and the next file is read. */
 typedef struct vs_rank_reader {
   void *ctx;
-  vs_status (*take)(void *ctx, size_t number, const char *name, vs_engine **engine, vs_error *error);
-  vs_status (*fail)(void *ctx, size_t number, const char *name, const char *why);
+  /* Asks the engine that has the file. On any thread, also about several files at once, so it changes nothing of `ctx`. */
+  vs_status (*ask)(const void *ctx, size_t number, const char *name, vs_engine *engine,
+                   vs_rank_replies *replies, vs_error *error);
+  /* On the caller's thread, in the order of the files. May keep the engine: it sets *engine to NULL then. */
+  vs_status (*take)(void *ctx, size_t number, const char *name, const vs_rank_replies *replies,
+                    vs_engine **engine, vs_error *error);
+  /* Likewise. `was_asked`: the file itself could be read. */
+  vs_status (*fail)(void *ctx, size_t number, const char *name, bool was_asked, const char *why);
 } vs_rank_reader;
 
-/* Opens the files on as many threads as there are processors, each at most one ahead, and calls the functions of `reader` on this thread, in
- * the order of the files; the line at the bottom of the terminal shows which. Fails as `fail`; VS_NO_MEMORY */
+/* Opens and asks the files on as many threads as there are processors, each at most one ahead, and calls the other functions of `reader` on this
+ * thread; the line at the bottom of the terminal shows for which file. Fails as `fail`; VS_NO_MEMORY */
 VS_MUST_CHECK vs_status vs_rank_files_read(const vs_rank_files *files, const vs_rank_reader *reader);
 
-/* The reply of an engine to a method about the device of --device. `more`: further parameters as JSON, each with a comma behind it.
- * Owner: the caller. */
+/* Adds the reply of an engine to a method about the device of --device. `more`: further parameters as JSON, each with a comma behind it. */
 VS_MUST_CHECK vs_status vs_rank_ask(const vs_cli *cli, vs_engine *engine, const char *method,
-                                    const char *more, vs_json_doc *reply, vs_error *error);
+                                    const char *more, vs_rank_replies *replies, vs_error *error);
 
 #endif

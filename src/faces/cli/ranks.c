@@ -17,23 +17,27 @@ typedef struct reading {
   bool has_failed;
 } reading;
 
-static vs_status take(void *ctx, size_t number, const char *name, vs_engine **engine, vs_error *error) {
-  reading *r = ctx;
-  vs_json_doc inventory, report;
-  (void)number;
-  VS_TRY(vs_rank_ask(r->cli, *engine, "inventory", "", &inventory, error));
-  vs_status status = vs_rank_ask(r->cli, *engine, "report", "\"top\": 1, ", &report, error);
-  if (status == VS_OK) {
-    status = vs_job_add(&r->job, vs_str_from(name), vs_json_root(&inventory), vs_json_root(&report));
-    vs_json_doc_deinit(&report);
-  }
-  vs_json_doc_deinit(&inventory);
-  return status;
+enum { INVENTORY, REPORT };
+
+static vs_status ask(const void *ctx, size_t number, const char *name, vs_engine *engine,
+                     vs_rank_replies *replies, vs_error *error) {
+  const reading *r = ctx;
+  (void)number, (void)name;
+  VS_TRY(vs_rank_ask(r->cli, engine, "inventory", "", replies, error));
+  return vs_rank_ask(r->cli, engine, "report", "\"top\": 1, ", replies, error);
 }
 
-static vs_status fail(void *ctx, size_t number, const char *name, const char *why) {
+static vs_status take(void *ctx, size_t number, const char *name, const vs_rank_replies *replies,
+                      vs_engine **engine, vs_error *error) {
   reading *r = ctx;
-  (void)number;
+  (void)number, (void)engine, (void)error;
+  return vs_job_add(&r->job, vs_str_from(name), vs_rank_reply(replies, INVENTORY),
+                    vs_rank_reply(replies, REPORT));
+}
+
+static vs_status fail(void *ctx, size_t number, const char *name, bool was_asked, const char *why) {
+  reading *r = ctx;
+  (void)number, (void)was_asked;
   r->has_failed = true;
   return vs_job_add_failed(&r->job, vs_str_from(name), vs_str_from(why));
 }
@@ -167,7 +171,7 @@ static vs_exit put_reply(const reading *r, const vs_text *reply) {
 }
 
 static vs_exit answer(reading *r, const vs_rank_files *files) {
-  const vs_rank_reader reader = {.ctx = r, .take = take, .fail = fail};
+  const vs_rank_reader reader = {.ctx = r, .ask = ask, .take = take, .fail = fail};
   vs_text reply;
   vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
   const vs_job_options options = {.top = vs_cli_has(r->cli, VS_OPTION_JSON) ? 0 : OWNERS,
