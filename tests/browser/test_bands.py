@@ -1,6 +1,7 @@
 """Below the tensors: the bands are the engine's, and a click shows the ledger of that moment as `vramscope where` has it, to the byte."""
 
 import json
+import os
 import subprocess
 
 import pytest
@@ -28,6 +29,12 @@ def unfolded(page):
     page.tab.click(".bands-head button")
     page.tab.wait_for_selector(f"{CANVAS}[data-points]:not([data-points='0'])")
     return page.wait_for_address("bands=true").settle()
+
+
+def place_of(page, point, count):
+    """Near the ground of the bands of a point."""
+    box, left = page.tab.locator(CANVAS).bounding_box(), page.place()["x"]
+    return left + (point + 0.5) / count * (box["x"] + box["width"] - left), box["y"] + box["height"] - 8
 
 
 def ledger_of(page, event):
@@ -62,10 +69,9 @@ def test_a_click_shows_the_ledger_of_the_moment(open_page, demo, theme):
     assert "releasable" in legend and "other libraries: unknown, a snapshot or recording has PyTorch's memory alone" in legend
     count = int(page.tab.get_attribute(CANVAS, "data-points"))
     columns = ask(demo, "bands", points=count)["columns"]
-    box, left = page.tab.locator(CANVAS).bounding_box(), page.place()["x"]
     point = int(0.55 * count)
     event = columns["point_event"][point]
-    x, y = left + (point + 0.5) / count * (box["x"] + box["width"] - left), box["y"] + box["height"] - 8
+    x, y = place_of(page, point, count)
     page.tab.mouse.move(x, y)
     tip = page.tab.inner_text(".bands .tip")
     assert f"event {event:,}" in tip and f"{int(columns['known'][point]):,} bytes" in tip and "PyTorch, estimated" in tip
@@ -90,3 +96,34 @@ def test_bands_by_keys(open_page, demo):
     page.tab.wait_for_function("(text) => document.body.textContent.includes(text)", arg=f"event {event:,}, ")
     page.key("Enter")
     assert ledger_of(page, event) == where(demo, event)
+
+
+LIBRARIES = """
+import ctypes, torch
+runtime, memory = ctypes.CDLL("libcudart.so.13"), ctypes.c_void_p()
+kept = torch.ones(64, 64, device="cuda")
+product = kept @ kept
+assert runtime.cudaMalloc(ctypes.byref(memory), ctypes.c_size_t(48 << 20)) == 0
+tensors = [torch.empty((10 + i) << 20, dtype=torch.uint8, device="cuda") for i in range(20)]
+assert runtime.cudaFree(memory) == 0
+del tensors[::2]
+tensors += [torch.empty(5 << 20, dtype=torch.uint8, device="cuda") for i in range(10)]
+"""
+
+
+def test_other_libraries(open_page, tmp_path):
+    """A recording has what they took: a band for each, and a row of the ledger. The one that gave it back has none at the end."""
+    (tmp_path / "program.py").write_text(LIBRARIES)
+    argv = [PROGRAM, "run", "-q", "--gpu", "24GiB", "-o", "run.vram", "--", os.environ["VRAMSCOPE_SIM_PYTHON"], "program.py"]
+    subprocess.run(argv, cwd=tmp_path, check=True, capture_output=True, timeout=120)
+    recording = tmp_path / "run.vram"
+    page = unfolded(open_page().choose(recording).wait_for_picture())
+    legend = page.tab.inner_text(".bands-legend")
+    assert "cuBLAS" in legend and "libffi.so" in legend and "unknown" not in legend
+    count = int(page.tab.get_attribute(CANVAS, "data-points"))
+    events = ask(recording, "bands", points=count)["columns"]["point_event"]
+    for point, libraries in ((count // 4, 2), (count - 2, 1)):
+        page.tab.mouse.click(*place_of(page, point, count))
+        told = where(recording, events[point])
+        assert [kind for kind, _ in told].count("library") == libraries and ledger_of(page, events[point]) == told
+        page.key("Escape")
