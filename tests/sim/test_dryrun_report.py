@@ -51,6 +51,66 @@ def test_figures_are_the_programs(report, conf):
     assert model["optimizer_bytes"] == 8 * PARAMETERS and model["optimizer"] == "AdamW"
 
 
+def test_overhead_is_the_difference_of_the_peaks(dryrun):
+    """Requested most in the first step, reserved most in the last: free blocks of 40 MiB have no room for 50."""
+    script = """
+    import torch
+    MIB = 1 << 20
+    def take(*sizes):
+        return [torch.empty(size * MIB, dtype=torch.uint8, device="cuda") for size in sizes]
+    kept = take(100, 100)
+    del kept
+    kept = take(60, 60, LAST)
+    """
+    for last, shown in (
+        (50, "250.0 MiB reserved by PyTorch (200.0 MiB allocated, 200.0 MiB requested)"
+             " Overhead 50.00 MiB more reserved than requested, each at its own peak (20.0%): fragmentation is noticeable"),
+        (150, "350.0 MiB reserved by PyTorch (270.0 MiB allocated, 270.0 MiB requested)"
+              " Overhead 80.00 MiB more reserved than requested at the peak (22.9%): fragmentation is noticeable"),
+    ):
+        done = dryrun(["--gpu", "A100-80"], textwrap.dedent(script).replace("LAST", str(last)))
+        said = " ".join(done.out.split())
+        peak, overhead = shown.split(" Overhead ")
+        assert peak in said and f"Overhead {overhead}" in said, done.out
+
+
+def test_free_memory_of_private_pools_is_named(dryrun):
+    """No other pool can use it, so it is no fragmentation that a setting of the allocator mends."""
+    script = """
+    import torch
+    MIB, graphs = 1 << 20, []
+    for _ in range(GRAPHS):
+        graphs.append(torch.cuda.CUDAGraph())
+        with torch.cuda.graph(graphs[-1]):
+            torch.ones(100 * MIB, dtype=torch.uint8, device="cuda")
+    """
+    for graphs, shown in (
+        (3, "200.0 MiB more reserved than requested, each at its own peak (66.7%):"
+            " 200.0 MiB free in private pools (CUDA graphs), which no other pool can use"),
+        (1, "0 B more reserved than requested at the peak (0.0%): fragmentation is low"),
+    ):
+        done = dryrun(["--gpu", "A100-80"], textwrap.dedent(script).replace("GRAPHS", str(graphs)))
+        assert f"Overhead {shown} Beside" in " ".join(done.out.split()), done.out
+
+
+def test_pending_frees_are_requested(dryrun):
+    """A block that another stream may still use: no line of the report may read as if more was requested than there is."""
+    script = """
+    import torch
+    side = torch.cuda.Stream()
+    for _ in range(3):
+        block = torch.empty(100 << 20, dtype=torch.uint8, device="cuda")
+        block.record_stream(side)
+        del block
+    """
+    for events, shown in (
+        ("at-sync", "300.0 MiB reserved by PyTorch (100.0 MiB allocated, 300.0 MiB requested with pending frees)"),
+        ("at-once", "100.0 MiB reserved by PyTorch (100.0 MiB allocated, 100.0 MiB requested)"),
+    ):
+        done = dryrun(["--gpu", "A100-80", "--events", events], textwrap.dedent(script))
+        assert shown in " ".join(done.out.split()), done.out
+
+
 def test_the_recorders_history(report):
     """In place of PyTorch's: the same figures, owners and steps; the program's own history is not touched, and PyTorch has none else."""
     script = TRAIN + """    model = train(optimizer=torch.optim.AdamW)

@@ -1,38 +1,71 @@
-"""docs/stories.md shows real output: every command in it is run again. UPDATE_GOLDEN=1 writes the page. How long a run took is not compared."""
+"""docs/stories.md shows real output: every command in it is run again, in order and in one folder. UPDATE_GOLDEN=1 writes the page. How long a run took and
+the numbers of processes are not compared; of a dry run the page has the report up to the table of GPUs, without the program's own output."""
 
 import os
 import re
-import shlex
+import shutil
 import subprocess
 from pathlib import Path
 
 import pages
 import pytest
+from conftest import BINARY, PYTHON
 
 ROOT = Path(__file__).parents[2]
 NAME = "docs/stories.md"
 PAGE = ROOT / NAME
-TOOK = re.compile(r"^(Ran            )[0-9.]+ s", re.M)
+PROGRAMS = ROOT / "examples" / "stories"
+TOOK = re.compile(r"^(Ran {12}(?:[0-9]+ steps in )?)[0-9.]+ s", re.M)
+PROCESS = 12345
 
 
 COMMANDS = [command for block in pages.blocks_of(__file__)[NAME] for command, _ in pages.commands(block)]
+assert len(COMMANDS) == len(set(COMMANDS)), "each command makes files of its own"
 
 
-def output(command):
-    """What it prints up to the table of GPUs, without the program's own output."""
-    words = shlex.split(command)
-    at = words.index("--")
-    program = [os.environ["VRAMSCOPE_SIM_PYTHON"], "-W", "ignore", *words[at + 2 :]]
-    done = subprocess.run([os.environ["VRAMSCOPE"], *words[1:at], "--", *program], cwd=ROOT / "examples" / "stories",
-                          env={**os.environ, "COLUMNS": "100", "LC_ALL": "C.UTF-8"}, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode in (0, 1), done.stderr
-    text = done.stdout[re.search(r"^(?:Fits|Does not fit)", done.stdout, re.M).start():]
-    return TOOK.sub(r"\g<1>a few s", text.split("\n\n")[0]) + "\n"
+def with_one_process(text):
+    """Each process has the same number, and the table's first column, which has it, the width that follows."""
+    rows = [re.fullmatch(r"(  +\S+(?: \S+)*)( {2,}\S.*)", line) for line in text.split("\n")]
+    before = [row[1] for row in rows if row]
+    after = [re.sub(r"\bprocess [0-9]+ ", f"process {PROCESS} ", label) for label in before]
+    if before == after:
+        return text
+    wider = max(map(len, after)) - max(map(len, before))
+
+    def again(row, label):
+        gap = len(row[2]) - len(row[2].lstrip()) + wider - (len(label) - len(row[1]))
+        return label + " " * gap + row[2].lstrip()
+
+    labels = iter(after)
+    return "\n".join(again(row, next(labels)) if row else line for row, line in zip(rows, text.split("\n"), strict=True))
+
+
+def told(text):
+    """What the page has of a command's output."""
+    if report := re.search(r"^(?:Fits|Does not fit) in .*|^Does not fit.*", text, re.M):
+        text = text[report.start():].split("\n\n")[0] + "\n"
+    return with_one_process(TOOK.sub(r"\g<1>a few s", text))
 
 
 @pytest.fixture(scope="module")
-def real():
-    return {command: output(command) for command in COMMANDS}
+def ask(tmp_path_factory):
+    """ask(command) -> what the page has of its output; all commands run in one folder, which has the programs."""
+    folder = tmp_path_factory.mktemp("real")
+    here = shutil.copytree(PROGRAMS, folder / "stories")
+    path = pages.folder_of_commands(folder / "bin", vramscope=[Path(BINARY).resolve()], python=[PYTHON, "-W", "ignore"])
+    environment = {**os.environ, "PATH": path, "COLUMNS": "100", "LC_ALL": "C.UTF-8"}
+
+    def run(command):
+        done = subprocess.run(["bash", "-c", command], cwd=here, env=environment, capture_output=True, text=True, timeout=300, check=False)
+        assert done.returncode in (0, 1), f"{command}\n{done.stderr}"
+        return told(done.stdout)
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def real(ask):
+    return {command: ask(command) for command in COMMANDS}
 
 
 def test_the_page_shows_what_is_printed(real):
@@ -45,14 +78,50 @@ def test_the_page_shows_what_is_printed(real):
     assert PAGE.read_text() == made
 
 
+@pytest.mark.parametrize("name", ("nccl", "graphs"))  # a table whose first column is as wide as the process' row, and one that is wider
+def test_the_numbers_of_processes_do_not_matter(real, ask, name):
+    for number in (7, 1234567):
+        assert ask(f"jq '.processes[].pid = {number}' {name}.json > other.json && mv other.json {name}.json && vramscope where {name}.json") == \
+            real[f"vramscope where {name}.json"]
+
+
+MIB, GIB = 1, 1024
+SIZE = r"([0-9.]+) ([GM])iB"
+
+
+def size(found):
+    return float(found[1]) * (GIB if found[2] == "G" else MIB)
+
+
+def of(real, *words):
+    """What the one command says that has these words, and "mended" and --conf only if they are among them."""
+    (command,) = [c for c in real if all(word in c for word in words) and all((word in c) == (word in words) for word in ("mended", "--conf"))]
+    return real[command]
+
+
 def test_each_mend_helps(real):
     def reserved(name, *more):
-        (command,) = [c for c in COMMANDS if f"python {name}.py" in c and all(word in c for word in more) and ("mended" in c) == ("mended" in more)
-                      and ("--conf" in c) == ("--conf" in more)]
-        size, unit = re.search(r"([0-9.]+) ([GM])iB\s+reserved", real[command]).groups()
-        return float(size) * (1024 if unit == "G" else 1)
+        return size(re.search(SIZE + r"\s+reserved", of(real, "dryrun", f"python {name}.py", *more)))
+
+    def used(name, *more):
+        return size(re.search(r"Peak\s+" + SIZE, of(real, "dryrun", f"python {name}.py", *more)))
+
+    def row(name, text):
+        return size(re.search(rf"^ *{name} +{SIZE}", text, re.M))
 
     assert reserved("leak") > 10 * reserved("leak", "mended")
-    assert "Does not fit" in real["vramscope dryrun --gpu 24GiB -- python logits.py"] and reserved("logits", "mended") < 8 * 1024
-    assert reserved("lengths") > 2 * reserved("lengths", "mended") > 4 * 1024 and reserved("lengths", "--conf") < reserved("lengths", "mended")
+    assert "Does not fit" in of(real, "python logits.py") and reserved("logits", "mended") < 8 * GIB
+    assert reserved("lengths") > 2 * reserved("lengths", "mended") > 4 * GIB and reserved("lengths", "--conf") < reserved("lengths", "mended")
     assert reserved("kv_cache") > 1.8 * reserved("kv_cache", "mended")
+
+    assert row("NCCL", of(real, "where nccl.json")) > 2 * used("nccl", "mended") > 2 * GIB
+    assert reserved("checkpointing") > 3 * reserved("checkpointing", "mended") > 3 * reserved("checkpointing", "mended", "--conf")
+    assert "Does not fit" in of(real, "python optimizer_state.py") and ": 3 fit" in of(real, "--vary", "optimizer_state.py", "mended")
+    assert reserved("fsdp") > 5 * reserved("fsdp", "mended")
+
+    before, after = of(real, "where graphs.json"), of(real, "where graphs_mended.json", "mended")
+    assert before.count("private pool") == 8 and after.count("private pool") == 1
+    assert row("PyTorch reserved", before) > 1.6 * row("PyTorch reserved", after)
+    before, after = of(real, "where streams.json"), of(real, "where streams_mended.json", "mended")
+    assert row("pending free", before) > 2 * GIB and "pending free" not in after
+    assert row("PyTorch reserved", before) > 6 * row("PyTorch reserved", after)

@@ -204,6 +204,17 @@ static void put_pool_peak(vs_sheet *p, vs_json card, vs_json pool, const char *o
   vs_sheet_end(p, label, VS_STYLE_TITLE);
 }
 
+/* A pending free is not allocated any more, but still requested: without it, as much as is requested is allocated. */
+static void put_requested(vs_sheet *p, vs_json torch) {
+  const vs_json requested = vs_reply_at(torch, "peak_requested_bytes");
+  if (vs_reply_is_unknown(requested)) return;
+  const uint64_t bytes = vs_json_u64(requested, 0);
+  vs_text_cstr(&p->line, ", ");
+  vs_sheet_bytes(p, bytes);
+  vs_text_cstr(&p->line, " requested");
+  if (bytes > vs_reply_u64(torch, "peak_allocated_bytes")) vs_text_cstr(&p->line, " with pending frees");
+}
+
 static void put_card_peak(vs_sheet *p, vs_json card, const char *label) {
   const char *owner;
   const vs_json pool = vs_sheet_pool(card, &owner);
@@ -222,11 +233,7 @@ static void put_card_peak(vs_sheet *p, vs_json card, const char *label) {
     vs_text_cstr(line, " reserved by PyTorch (");
     vs_sheet_bytes(p, vs_reply_u64(torch, "peak_allocated_bytes"));
     vs_text_cstr(line, " allocated");
-    if (!vs_reply_is_unknown(vs_reply_at(torch, "peak_requested_bytes"))) {
-      vs_text_cstr(line, ", ");
-      vs_sheet_bytes(p, vs_reply_u64(torch, "peak_requested_bytes"));
-      vs_text_cstr(line, " requested");
-    }
+    put_requested(p, torch);
     vs_text_cstr(line, ")");
     put_outside(p, card);
   }
@@ -325,23 +332,60 @@ static void put_kv_cache(vs_sheet *p) {
   vs_sheet_end(p, "KV cache", VS_STYLE_TITLE);
 }
 
-/* Reserved at the peak and not requested: cached memory, pending frees and rounding together. */
+static uint64_t free_in_private(vs_json pools) {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < vs_json_count(pools); i++) {
+    const vs_json pool = vs_json_at(pools, i);
+    if (vs_reply_bool(pool, "is_private"))
+      bytes += vs_reply_u64(pool, "fragmented_bytes") + vs_reply_u64(pool, "releasable_bytes");
+  }
+  return bytes;
+}
+
+/* Free memory of the private pools (CUDA graphs, torch.cuda.use_mem_pool) of the process that the report is about, at the
+ * GPU's peak; 0 where it is unknown. */
+static uint64_t free_in_private_pools(const vs_sheet *p) {
+  const vs_json processes = vs_reply_at(p->reply, "processes");
+  const uint64_t pid = vs_reply_u64(p->reply, "report_pid"), device = vs_reply_u64(p->device, "device");
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < vs_json_count(processes); i++) {
+    const vs_json process = vs_json_at(processes, i), devices = vs_reply_at(process, "devices");
+    if (vs_reply_u64(process, "pid") != pid) continue;
+    for (size_t k = 0; k < vs_json_count(devices); k++) {
+      const vs_json reserved = vs_reply_at(vs_json_at(devices, k), "reserved");
+      if (!vs_reply_is_unknown(reserved) && vs_reply_u64(reserved, "device") == device)
+        bytes += free_in_private(vs_reply_at(reserved, "pools"));
+    }
+  }
+  return bytes;
+}
+
+/* The peak of reserved memory beyond that of requested memory: cached memory and rounding. It is always the difference of
+ * the two in "Peak". They may be of two moments, such as where the cache grew after a step that requested most, or was
+ * flushed before it: then the line says so. Where it is mostly in private pools, that is said instead of fragmentation. */
 static void put_overhead(vs_sheet *p) {
   enum { LITTLE = 20, HIGH = 4 };
   const vs_json peak = vs_reply_at(p->device, "peak");
-  const uint64_t reserved = vs_reply_u64(peak, "reserved_bytes"),
+  const uint64_t reserved = vs_reply_u64(vs_reply_at(p->device, "peak_reserved"), "reserved_bytes"),
                  requested = vs_reply_u64(peak, "requested_bytes");
   if (reserved == 0 || requested > reserved) return;
-  const uint64_t overhead = reserved - requested;
+  const uint64_t overhead = reserved - requested, apart = free_in_private_pools(p);
   vs_text *line = vs_sheet_begin(p);
   vs_sheet_bytes(p, overhead);
-  vs_text_cstr(line, " more reserved than requested at the peak (");
+  vs_text_cstr(line, reserved == vs_reply_u64(peak, "reserved_bytes")
+                         ? " more reserved than requested at the peak ("
+                         : " more reserved than requested, each at its own peak (");
   vs_text_percent(line, overhead, reserved);
-  vs_text_cstr(line, "): fragmentation ");
-  vs_text_cstr(line, overhead < reserved / LITTLE ? "is low"
-                     : overhead < reserved / HIGH ? "is noticeable"
-                                                  : "is high");
-  if (overhead >= reserved / HIGH) vs_text_cstr(line, "; try --conf expandable_segments:True");
+  vs_text_cstr(line, "): ");
+  if (overhead >= reserved / LITTLE && apart >= overhead - overhead / 2) {
+    vs_sheet_bytes(p, apart);
+    vs_text_cstr(line, " free in private pools (CUDA graphs), which no other pool can use");
+  } else {
+    vs_text_cstr(line, overhead < reserved / LITTLE ? "fragmentation is low"
+                       : overhead < reserved / HIGH ? "fragmentation is noticeable"
+                                                    : "fragmentation is high");
+    if (overhead >= reserved / HIGH) vs_text_cstr(line, "; try --conf expandable_segments:True");
+  }
   vs_sheet_end(p, "Overhead", VS_STYLE_TITLE);
 }
 
