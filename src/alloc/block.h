@@ -36,7 +36,7 @@ struct vs_alloc_block {
   vs_alloc_lane *lane;          /* its pool and stream; constant */
   vs_context context;           /* of the allocation; none while cached */
   uint8_t place;                /* vs_alloc_place */
-  uint16_t bin;                 /* FREE: row * 64 + bin, of its size */
+  uint16_t bin;                 /* FREE: the index of its bin, see bins.h */
   /* the second 64 bytes */
   uint64_t requested; /* by the last allocation, before rounding */
   uint64_t born;      /* number of that allocation */

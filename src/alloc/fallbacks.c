@@ -8,10 +8,16 @@
 
 /* ---- out of memory --------------------------------------------------------------------------------------------- */
 
+static uint64_t free_bytes(const vs_alloc_lane *lane) {
+  uint64_t blocks, bytes;
+  vs_alloc_lane_sum(lane, &blocks, &bytes);
+  return bytes;
+}
+
 static void sum_free(void *ctx, vs_alloc_pool *pool) {
   uint64_t *sum = ctx;
   if (pool->owner == NULL) return;
-  for (size_t i = 0; i < pool->lanes.count; i++) *sum += pool->lanes.data[i]->free_bytes;
+  for (size_t i = 0; i < pool->lanes.count; i++) *sum += free_bytes(pool->lanes.data[i]);
 }
 
 void vs_alloc_oom_note(vs_alloc *alloc, const vs_alloc_request *request) {

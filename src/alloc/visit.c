@@ -184,15 +184,14 @@ static void visit_lanes(void *ctx, vs_alloc_pool *pool) {
   const stream_visit *visit = ctx;
   for (size_t i = 0; i < pool->lanes.count; i++) {
     const vs_alloc_lane *lane = pool->lanes.data[i];
-    const vs_alloc_stream_figures figures = {
+    vs_alloc_stream_figures figures = {
         .stream = lane->stream,
         .pool = vs_alloc_pool_id(pool),
         .is_small = pool->is_small,
-        .free_blocks = lane->free_blocks,
-        .free_bytes = lane->free_bytes,
         .allocated_bytes = lane->allocated_bytes,
         .allocated_peak = lane->allocated_peak,
     };
+    vs_alloc_lane_sum(lane, &figures.free_blocks, &figures.free_bytes);
     visit->visit(visit->ctx, &figures);
   }
 }
