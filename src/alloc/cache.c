@@ -89,9 +89,9 @@ static uint64_t size_when_expanded(const vs_alloc_block *block) {
   return block->size + (next != NULL && next->place == VS_PLACE_UNMAPPED ? next->size : 0);
 }
 
-vs_alloc_block *vs_alloc_weigh_expandable(const vs_alloc_request *request, vs_alloc_block *block) {
-  const vs_alloc_lane *lane = request->lane;
-  if (!request->is_expandable) {
+vs_alloc_block *vs_alloc_weigh_expandable(const vs_alloc_lane *lane, vs_alloc_block *block,
+                                          bool is_expandable) {
+  if (!is_expandable) {
     do {
       block = vs_alloc_lane_after(lane, block);
     } while (block != NULL && block->extent != NULL);

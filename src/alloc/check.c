@@ -35,7 +35,7 @@ static void check_block(recount *tally, const vs_alloc_block *block) {
   switch ((vs_alloc_place)block->place) {
     case VS_PLACE_ALLOCATED:
       tally->allocated_blocks++;
-      expect(tally, vs_alloc_table_find(&tally->alloc->allocated, block->address) == block,
+      expect(tally, vs_alloc_table_find(&tally->alloc->blocks.allocated, block->address) == block,
              "allocated blocks are in the table");
       count(tally, part, VS_ALLOC_ALLOCATION, 1);
       count(tally, part, VS_ALLOC_ALLOCATED_BYTES, block->size);
@@ -149,7 +149,7 @@ static void check_figures(recount *tally) {
     }
   }
   expect(tally, tally->reserved == alloc->reserved, "reserved = all blocks with memory");
-  expect(tally, tally->allocated_blocks == alloc->allocated.count, "the table = allocated blocks");
+  expect(tally, tally->allocated_blocks == alloc->blocks.allocated.count, "the table = allocated blocks");
   expect(tally, (alloc->limit == VS_ALLOC_NO_LIMIT) == (alloc->fraction >= 1),
          "a limit where there is a fraction");
   expect(tally, tally->lane_allocated == (uint64_t)tally->figures[VS_ALLOC_ALL][VS_ALLOC_ALLOCATED_BYTES],
@@ -161,6 +161,7 @@ static void check_figures(recount *tally) {
                  all = alloc->blocks.slabs.count * (uint64_t)VS_ALLOC_SLAB;
   expect(tally, alloc->settings.release_lock ? blocks <= all : blocks == all,
          "every block of a slab is spare or in a segment");
+  expect(tally, alloc->blocks.allocated.capacity >= all, "the table has a chain for each block");
 }
 
 /* Private pools: each has users or is freeable, and only pools that exist are freeable or lend. */
@@ -203,10 +204,11 @@ const char *vs_alloc_check(vs_alloc *alloc) {
   recount tally = {.alloc = alloc};
   vs_alloc_for_each_pool(alloc, check_pool, &tally);
   if (tally.broken != NULL) return tally.broken;
-  const char *broken = vs_alloc_table_check(&alloc->allocated);
+  const vs_alloc_table *table = &alloc->blocks.allocated;
+  const char *broken = vs_alloc_table_check(table);
   if (broken != NULL) return broken;
-  for (uint64_t i = 0; i < alloc->allocated.capacity; i++)
-    if (alloc->allocated.entries[i] != NULL) check_once(&tally, alloc->allocated.entries[i]);
+  for (vs_alloc_block *block = NULL; (block = vs_alloc_table_next(table, block)) != NULL;)
+    check_once(&tally, block);
   check_owners(&tally);
   check_extents(&tally);
   check_pending(&tally);

@@ -23,7 +23,7 @@ bool vs_alloc_is_caller_capturing(const vs_alloc *alloc, const vs_alloc_block *b
 }
 
 vs_status vs_alloc_record_stream(vs_alloc *alloc, uint64_t address, uint64_t stream) {
-  vs_alloc_block *block = vs_alloc_table_find(&alloc->allocated, address);
+  vs_alloc_block *block = vs_alloc_table_find(&alloc->blocks.allocated, address);
   if (block == NULL) return VS_NOT_FOUND;
   if (stream == block->lane->stream) return VS_OK;
   const bool is_capturing = vs_alloc_is_caller_capturing(alloc, block);
@@ -290,8 +290,9 @@ void vs_alloc_pending_deinit(vs_alloc *alloc) {
     vs_vec_free(alloc->host, &alloc->deferred.data[i].markers);
   }
   vs_vec_free(alloc->host, &alloc->deferred);
-  for (uint64_t i = 0; i < alloc->allocated.capacity; i++)
-    if (alloc->allocated.entries[i] != NULL) uses_deinit(alloc, alloc->allocated.entries[i]->uses);
+  for (const vs_alloc_block *block = NULL;
+       (block = vs_alloc_table_next(&alloc->blocks.allocated, block)) != NULL;)
+    uses_deinit(alloc, block->uses);
   for (size_t i = 0; i < alloc->spare_events.count; i++)
     (void)alloc->device.ops->event_destroy(alloc->device.ctx, alloc->spare_events.data[i]);
   vs_vec_free(alloc->host, &alloc->spare_events);

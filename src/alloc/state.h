@@ -37,6 +37,7 @@ typedef struct vs_alloc_owner vs_alloc_owner;
 typedef struct vs_alloc_pool {
   bool is_small;
   vs_alloc_part part;                     /* of the statistics */
+  vs_alloc_figures *figures;              /* those of `part` */
   vs_alloc_owner *owner;                  /* NULL: a default pool */
   uint64_t lookups;                       /* counted while garbage is collected */
   VS_VEC(vs_alloc_lane *) lanes;          /* by rising stream */
@@ -103,7 +104,6 @@ struct vs_alloc {
   uint64_t recorded;    /* allocated blocks that have uses */
   uint64_t max_split_size, large_segment;
   bool has_divisions, is_expandable, collects_garbage;
-  vs_alloc_table allocated;
   vs_alloc_blocks blocks;
   vs_alloc_pool small, large;
   vs_observer observer;
@@ -156,18 +156,18 @@ static inline void vs_alloc_raise(vs_alloc_figures *figures, vs_alloc_group grou
 }
 
 /* Totals are kept only for the small and the large pools, since those of all memory are their sums. */
-static inline void vs_alloc_increase(vs_alloc *alloc, vs_alloc_part part, vs_alloc_group group,
+static inline void vs_alloc_increase(vs_alloc *alloc, const vs_alloc_pool *pool, vs_alloc_group group,
                                      uint64_t amount) {
   vs_alloc_raise(&alloc->statistics.part[VS_ALLOC_ALL], group, (int64_t)amount);
-  vs_alloc_raise(&alloc->statistics.part[part], group, (int64_t)amount);
-  alloc->statistics.part[part].allocated[group] += (int64_t)amount;
+  vs_alloc_raise(pool->figures, group, (int64_t)amount);
+  pool->figures->allocated[group] += (int64_t)amount;
 }
 
-static inline void vs_alloc_decrease(vs_alloc *alloc, vs_alloc_part part, vs_alloc_group group,
+static inline void vs_alloc_decrease(vs_alloc *alloc, const vs_alloc_pool *pool, vs_alloc_group group,
                                      uint64_t amount) {
-  VS_ASSERT(alloc->statistics.part[part].current[group] >= (int64_t)amount);
+  VS_ASSERT(pool->figures->current[group] >= (int64_t)amount);
   alloc->statistics.part[VS_ALLOC_ALL].current[group] -= (int64_t)amount;
-  alloc->statistics.part[part].current[group] -= (int64_t)amount;
+  pool->figures->current[group] -= (int64_t)amount;
 }
 
 static inline vs_context vs_alloc_either(vs_context first, vs_context second) {

@@ -47,8 +47,8 @@ static void take_pending_heads(head_list *heads) {
 }
 
 static void heads_find(vs_alloc *alloc, head_list *heads) {
-  for (uint64_t i = 0; i < alloc->allocated.capacity; i++)
-    if (alloc->allocated.entries[i] != NULL) take_head(heads, alloc->allocated.entries[i]);
+  for (vs_alloc_block *block = NULL; (block = vs_alloc_table_next(&alloc->blocks.allocated, block)) != NULL;)
+    take_head(heads, block);
   vs_alloc_for_each_pool(alloc, take_free_heads, heads);
   take_pending_heads(heads);
 }
@@ -160,13 +160,13 @@ void vs_alloc_mark_snapshot(vs_alloc *alloc, vs_pool_id pool) {
 /* ---- single blocks and streams ----------------------------------------------------------------------------------- */
 
 bool vs_alloc_find(const vs_alloc *alloc, uint64_t address, vs_alloc_block_info *block) {
-  const vs_alloc_block *found = vs_alloc_table_find(&alloc->allocated, address);
+  const vs_alloc_block *found = vs_alloc_table_find(&alloc->blocks.allocated, address);
   if (found != NULL) *block = describe(found);
   return found != NULL;
 }
 
 vs_status vs_alloc_base(const vs_alloc *alloc, uint64_t address, uint64_t *base, uint64_t *size) {
-  const vs_alloc_block *block = vs_alloc_table_find(&alloc->allocated, address);
+  const vs_alloc_block *block = vs_alloc_table_find(&alloc->blocks.allocated, address);
   if (block == NULL) return VS_NOT_FOUND;
   while (!is_head(block)) block = block->prev;
   *base = block->address;

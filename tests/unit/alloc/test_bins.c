@@ -139,8 +139,8 @@ static void table_finds_what_it_holds(void **state) {
       assert_null(vs_alloc_table_take(&table, address));
     } else {
       assert_null(vs_alloc_table_find(&table, address));
-      expect_ok(vs_alloc_table_reserve(&host.host, &table));
-      vs_alloc_table_add(&table, address, &w.blocks[i]);
+      expect_ok(vs_alloc_table_reserve(&host.host, &table, table.count + 1));
+      vs_alloc_table_add(&table, &w.blocks[i]);
     }
     is_in[i] = !is_in[i];
     const uint64_t other = random_below(&random, BLOCKS);
