@@ -289,7 +289,12 @@ vs_status vs_alloc_empty_cache(vs_alloc *alloc, vs_pool_id pool, vs_context cont
 
 /* ---- figures ----------------------------------------------------------------------------------------------------- */
 
-const vs_alloc_statistics *vs_alloc_statistics_of(const vs_alloc *alloc) { return &alloc->statistics; }
+const vs_alloc_statistics *vs_alloc_statistics_of(vs_alloc *alloc) {
+  vs_alloc_active_count(alloc);
+  return &alloc->statistics;
+}
+
+uint64_t vs_alloc_retries(const vs_alloc *alloc) { return (uint64_t)alloc->statistics.num_alloc_retries; }
 
 static void reset_lane_peaks(void *ctx, vs_alloc_pool *pool) {
   (void)ctx;
@@ -298,6 +303,7 @@ static void reset_lane_peaks(void *ctx, vs_alloc_pool *pool) {
 }
 
 void vs_alloc_reset_peak(vs_alloc *alloc) {
+  vs_alloc_active_count(alloc);
   vs_alloc_statistics_reset_peak(&alloc->statistics);
   for (size_t i = 0; i < alloc->privates.count; i++)
     for (int part = 0; part < VS_ALLOC_PARTS; part++)
@@ -306,6 +312,7 @@ void vs_alloc_reset_peak(vs_alloc *alloc) {
 }
 
 void vs_alloc_reset_totals(vs_alloc *alloc) {
+  vs_alloc_active_count(alloc);
   vs_alloc_statistics_reset_totals(&alloc->statistics);
   for (size_t i = 0; i < alloc->privates.count; i++)
     for (int part = 0; part < VS_ALLOC_PARTS; part++)

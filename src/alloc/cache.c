@@ -16,6 +16,24 @@ void vs_alloc_tell_slow(vs_alloc *alloc, vs_event_kind kind, uint64_t address, u
   alloc->observer.event(alloc->observer.ctx, &event);
 }
 
+/* ---- figures of active blocks ------------------------------------------------------------------------------- */
+
+static void active_write(vs_alloc_figures *figures, vs_alloc_group active, vs_alloc_group allocated,
+                         int64_t pending) {
+  figures->allocated[active] = figures->allocated[allocated];
+  figures->current[active] = figures->current[allocated] + pending;
+  vs_alloc_peak_note(figures, active, figures->current[active]);
+  vs_alloc_peak_note(figures, active, figures->peak[allocated]);
+}
+
+void vs_alloc_active_count(vs_alloc *alloc) {
+  for (int part = 0; part < VS_ALLOC_PARTS; part++) {
+    vs_alloc_figures *figures = &alloc->statistics.part[part];
+    active_write(figures, VS_ALLOC_ACTIVE, VS_ALLOC_ALLOCATION, alloc->held[part].blocks);
+    active_write(figures, VS_ALLOC_ACTIVE_BYTES, VS_ALLOC_ALLOCATED_BYTES, alloc->held[part].bytes);
+  }
+}
+
 /* ---- sizes ------------------------------------------------------------------------------------------------- */
 
 uint64_t vs_alloc_round_to_division(const vs_alloc *alloc, uint64_t size) {
@@ -80,6 +98,27 @@ uint64_t vs_alloc_merge(vs_alloc *alloc, vs_alloc_block *block, vs_alloc_block *
   block->size += merged;
   vs_alloc_blocks_give(&alloc->blocks, other);
   return merged;
+}
+
+/* ---- pending blocks --------------------------------------------------------------------------------------------- */
+
+static void hold(vs_alloc *alloc, vs_alloc_part part, int64_t blocks, int64_t bytes) {
+  alloc->held[part].blocks += blocks;
+  alloc->held[part].bytes += bytes;
+}
+
+void vs_alloc_pending_begin(vs_alloc *alloc, vs_alloc_block *block) {
+  VS_ASSERT(block->place == VS_PLACE_ALLOCATED);
+  block->place = VS_PLACE_PENDING;
+  hold(alloc, VS_ALLOC_ALL, 1, (int64_t)block->size);
+  hold(alloc, block->lane->pool->part, 1, (int64_t)block->size);
+}
+
+void vs_alloc_pending_end(vs_alloc *alloc, vs_alloc_block *block, vs_context context) {
+  VS_ASSERT(block->place == VS_PLACE_PENDING);
+  hold(alloc, VS_ALLOC_ALL, -1, -(int64_t)block->size);
+  hold(alloc, block->lane->pool->part, -1, -(int64_t)block->size);
+  vs_alloc_complete_free(alloc, block, context);
 }
 
 /* ---- looking up ------------------------------------------------------------------------------------------------ */

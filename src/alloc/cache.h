@@ -110,9 +110,8 @@ static inline void vs_alloc_count_hand_out(vs_alloc *alloc, const vs_alloc_pool 
                                            uint64_t wanted) {
   vs_alloc_increase(alloc, pool, VS_ALLOC_ALLOCATION, 1);
   vs_alloc_increase(alloc, pool, VS_ALLOC_ALLOCATED_BYTES, size);
-  vs_alloc_increase(alloc, pool, VS_ALLOC_ACTIVE, 1);
-  vs_alloc_increase(alloc, pool, VS_ALLOC_ACTIVE_BYTES, size);
   vs_alloc_increase(alloc, pool, VS_ALLOC_REQUESTED_BYTES, wanted);
+  if (alloc->waiting != 0) vs_alloc_active_count(alloc);
 }
 
 /* Allocates a block that was found for a request of `wanted` bytes, rounded `size`, after it has split it if the rules want
@@ -158,7 +157,6 @@ static inline void vs_alloc_count_inactive(vs_alloc *alloc, const vs_alloc_pool 
 static inline __attribute__((always_inline)) void
 vs_alloc_complete_free(vs_alloc *alloc, vs_alloc_block *block, vs_context context) {
   vs_alloc_pool *pool = block->lane->pool;
-  const uint64_t size = block->size;
   VS_ASSERT(block->uses == NULL && block->event_count == 0);
   VS_ASSERT(block->place == VS_PLACE_ALLOCATED || block->place == VS_PLACE_PENDING);
   vs_alloc_tell_block(alloc, VS_EVENT_FREE_COMPLETED, block, vs_alloc_either(context, block->context));
@@ -182,9 +180,11 @@ vs_alloc_complete_free(vs_alloc *alloc, vs_alloc_block *block, vs_context contex
     vs_alloc_count_inactive(alloc, pool, VS_ALLOC_INACTIVE_SPLIT, count);
     vs_alloc_count_inactive(alloc, pool, VS_ALLOC_INACTIVE_SPLIT_BYTES, bytes);
   }
-  vs_alloc_decrease(alloc, pool, VS_ALLOC_ACTIVE, 1);
-  vs_alloc_decrease(alloc, pool, VS_ALLOC_ACTIVE_BYTES, size);
   vs_alloc_decrease(alloc, pool, VS_ALLOC_REQUESTED_BYTES, block->requested);
 }
+
+/* A freed block that other streams still use, and its end, when they do not any more. */
+void vs_alloc_pending_begin(vs_alloc *alloc, vs_alloc_block *block);
+void vs_alloc_pending_end(vs_alloc *alloc, vs_alloc_block *block, vs_context context);
 
 #endif

@@ -7,6 +7,7 @@ typedef struct recount {
   int64_t figures[VS_ALLOC_PARTS][VS_ALLOC_GROUPS];
   uint64_t reserved, private_reserved, allocated_blocks, pending_blocks, blocks;
   uint64_t lane_allocated, owner_reserved; /* sums over lanes and private pools */
+  int64_t held[VS_ALLOC_PARTS];            /* bytes of pending blocks */
 } recount;
 
 static void expect(recount *tally, bool holds, const char *sentence) {
@@ -40,7 +41,11 @@ static void check_block(recount *tally, const vs_alloc_block *block) {
       count(tally, part, VS_ALLOC_ALLOCATION, 1);
       count(tally, part, VS_ALLOC_ALLOCATED_BYTES, block->size);
       break;
-    case VS_PLACE_PENDING: tally->pending_blocks++; break;
+    case VS_PLACE_PENDING:
+      tally->pending_blocks++;
+      tally->held[VS_ALLOC_ALL] += (int64_t)block->size;
+      tally->held[part] += (int64_t)block->size;
+      break;
     case VS_PLACE_FREE:
       if (vs_alloc_is_split(block) && block->extent == NULL) {
         count(tally, part, VS_ALLOC_INACTIVE_SPLIT, 1);
@@ -49,8 +54,6 @@ static void check_block(recount *tally, const vs_alloc_block *block) {
       return;
     case VS_PLACE_UNMAPPED: expect(tally, block->extent != NULL, "unmapped blocks lie in extents"); return;
   }
-  count(tally, part, VS_ALLOC_ACTIVE, 1);
-  count(tally, part, VS_ALLOC_ACTIVE_BYTES, block->size);
   count(tally, part, VS_ALLOC_REQUESTED_BYTES, block->requested);
 }
 
@@ -142,12 +145,20 @@ static void check_figures(recount *tally) {
   const vs_alloc *alloc = tally->alloc;
   for (int part = 0; part < VS_ALLOC_PARTS; part++) {
     const vs_alloc_figures *figures = &alloc->statistics.part[part];
+    expect(tally, alloc->held[part].bytes == tally->held[part], "held = pending blocks");
     for (int group = 0; group < VS_ALLOC_GROUPS; group++) {
+      if (group == VS_ALLOC_ACTIVE || group == VS_ALLOC_ACTIVE_BYTES) continue; /* not kept */
       expect(tally, figures->current[group] == tally->figures[part][group],
              "statistics = sums over all blocks");
       expect(tally, figures->peak[group] >= figures->current[group], "peak >= current");
     }
   }
+  expect(tally, alloc->held[VS_ALLOC_ALL].blocks == (int64_t)tally->pending_blocks, "held = pending blocks");
+  expect(tally,
+         alloc->held[VS_ALLOC_ALL].blocks ==
+             alloc->held[VS_ALLOC_SMALL].blocks + alloc->held[VS_ALLOC_LARGE].blocks,
+         "held = its parts");
+  expect(tally, tally->pending_blocks == 0 || alloc->waiting > 0, "pending blocks wait");
   expect(tally, tally->reserved == alloc->reserved, "reserved = all blocks with memory");
   expect(tally, tally->allocated_blocks == alloc->blocks.allocated.count, "the table = allocated blocks");
   expect(tally, (alloc->limit == VS_ALLOC_NO_LIMIT) == (alloc->fraction >= 1),

@@ -136,7 +136,7 @@ static void use_finish(vs_alloc *alloc, vs_alloc_use *use, vs_context context) {
   vs_host_free(alloc->host, use, sizeof *use);
   alloc->pending--;
   alloc->waiting--;
-  if (--block->event_count == 0 && block->uses == NULL) vs_alloc_complete_free(alloc, block, context);
+  if (--block->event_count == 0 && block->uses == NULL) vs_alloc_pending_end(alloc, block, context);
 }
 
 /* ---- deferral ------------------------------------------------------------------------------------------------- */
@@ -190,7 +190,7 @@ vs_status vs_alloc_deferred_finish(vs_alloc *alloc, const vs_pool_id *only, vs_c
     alloc->deferred.count--;
     alloc->waiting--;
     memmove(deferred, deferred + 1, (alloc->deferred.count - at) * sizeof *deferred);
-    if (block->event_count == 0) vs_alloc_complete_free(alloc, block, context);
+    if (block->event_count == 0) vs_alloc_pending_end(alloc, block, context);
   }
   return VS_OK;
 }
@@ -199,7 +199,7 @@ vs_status vs_alloc_deferred_finish(vs_alloc *alloc, const vs_pool_id *only, vs_c
 
 vs_status vs_alloc_pending_add(vs_alloc *alloc, vs_alloc_block *block) {
   VS_ASSERT(block->place == VS_PLACE_ALLOCATED && block->uses != NULL && alloc->recorded > 0);
-  block->place = VS_PLACE_PENDING;
+  vs_alloc_pending_begin(alloc, block);
   alloc->recorded--;
   if (vs_alloc_is_caller_capturing(alloc, block)) return defer(alloc, block, true);
   if (waits_for_capture(alloc, block)) return defer(alloc, block, false);

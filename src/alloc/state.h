@@ -91,6 +91,11 @@ typedef struct vs_alloc_deferred {
   VS_VEC(uint64_t) markers;
 } vs_alloc_deferred;
 
+/* Pending blocks of a part. */
+typedef struct vs_alloc_held {
+  int64_t blocks, bytes;
+} vs_alloc_held;
+
 typedef struct vs_alloc_class_of_stream {
   uint64_t stream;
   char name[VS_ALLOC_CLASS_NAME];
@@ -128,7 +133,8 @@ struct vs_alloc {
   vs_alloc_extent *extents;
   VS_VEC(vs_alloc_class_of_stream) stream_classes;
 
-  vs_alloc_hash_order queues; /* of streams, by their hashes */
+  vs_alloc_hash_order queues;         /* of streams, by their hashes */
+  vs_alloc_held held[VS_ALLOC_PARTS]; /* pending blocks */
   VS_VEC(vs_alloc_deferred) deferred;
   VS_VEC(uint64_t) spare_events; /* created once, recorded often */
 
@@ -150,9 +156,12 @@ typedef struct vs_alloc_request {
 
 /* ---- statistics and events ----------------------------------------------------------------------------------- */
 
+static inline void vs_alloc_peak_note(vs_alloc_figures *figures, vs_alloc_group group, int64_t value) {
+  if (value > figures->peak[group]) figures->peak[group] = value;
+}
+
 static inline void vs_alloc_raise(vs_alloc_figures *figures, vs_alloc_group group, int64_t amount) {
-  const int64_t current = figures->current[group] += amount;
-  if (current > figures->peak[group]) figures->peak[group] = current;
+  vs_alloc_peak_note(figures, group, figures->current[group] += amount);
 }
 
 /* Totals are kept only for the small and the large pools, since those of all memory are their sums. */
@@ -169,6 +178,9 @@ static inline void vs_alloc_decrease(vs_alloc *alloc, const vs_alloc_pool *pool,
   alloc->statistics.part[VS_ALLOC_ALL].current[group] -= (int64_t)amount;
   pool->figures->current[group] -= (int64_t)amount;
 }
+
+/* Writes the figures of active blocks, see statistics.h. */
+void vs_alloc_active_count(vs_alloc *alloc);
 
 static inline vs_context vs_alloc_either(vs_context first, vs_context second) {
   return first != VS_CONTEXT_NONE ? first : second;

@@ -141,7 +141,8 @@ static vs_status skip_block(void *ctx, const vs_alloc_block_info *block) {
 
 void vs_alloc_mark_snapshot(vs_alloc *alloc, vs_pool_id pool) {
   if (alloc->observer.event == NULL) return;
-  uint64_t active = (uint64_t)alloc->statistics.part[VS_ALLOC_ALL].current[VS_ALLOC_ACTIVE_BYTES];
+  uint64_t active = (uint64_t)(alloc->statistics.part[VS_ALLOC_ALL].current[VS_ALLOC_ALLOCATED_BYTES] +
+                               alloc->held[VS_ALLOC_ALL].bytes);
   if (!vs_pool_id_is_default(pool)) {
     active = 0;
     const vs_alloc_visitor visitor = {&active, add_active, skip_block};
