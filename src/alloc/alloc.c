@@ -37,7 +37,8 @@ vs_status vs_alloc_create(const vs_host *host, const vs_device *device, const vs
   settings_take(alloc, settings);
   alloc->statistics.max_split_size =
       settings->max_split_size == UINT64_MAX ? -1 : (int64_t)settings->max_split_size;
-  const vs_status status = vs_alloc_fraction_set(alloc, settings->memory_fraction);
+  vs_status status = vs_alloc_fraction_set(alloc, settings->memory_fraction);
+  if (status == VS_OK) status = vs_alloc_table_reserve(host, &alloc->blocks.allocated, VS_ALLOC_SLAB);
   if (status != VS_OK) {
     vs_alloc_destroy(alloc);
     return status;
@@ -226,8 +227,8 @@ __attribute__((noinline)) static vs_status fail_too_large(vs_alloc *alloc, uint6
 vs_status vs_alloc_malloc(vs_alloc *alloc, uint64_t size, uint64_t stream, vs_context context,
                           uint64_t *address) {
   *address = 0;
-  if (size == 0) return VS_OK;
-  if (size >= VS_ALLOC_TOO_LARGE) return fail_too_large(alloc, size, stream, context);
+  if (size - 1 >= VS_ALLOC_TOO_LARGE - 1) /* one comparison for both */
+    return size == 0 ? VS_OK : fail_too_large(alloc, size, stream, context);
   VS_TRY(poll_before(alloc, stream, context));
   VS_TRY(vs_alloc_blocks_reserve(alloc->host, &alloc->blocks, 4));
   const uint64_t rounded = vs_alloc_round(alloc, size);
@@ -253,6 +254,13 @@ vs_status vs_alloc_malloc(vs_alloc *alloc, uint64_t size, uint64_t stream, vs_co
 
 /* ---- freeing ------------------------------------------------------------------------------------------------------ */
 
+/* The free is complete at once where no other stream uses the block. */
+__attribute__((noinline)) static void tell_free(vs_alloc *alloc, const vs_alloc_block *block,
+                                                vs_context context) {
+  vs_alloc_tell_block(alloc, VS_EVENT_FREE_REQUESTED, block, context);
+  if (block->uses == NULL) vs_alloc_tell_block(alloc, VS_EVENT_FREE_COMPLETED, block, context);
+}
+
 vs_status vs_alloc_free(vs_alloc *alloc, uint64_t address, vs_context context) {
   if (address == 0) return VS_OK;
   vs_alloc_block *block = vs_alloc_table_take(&alloc->blocks.allocated, address);
@@ -265,12 +273,12 @@ vs_status vs_alloc_free(vs_alloc *alloc, uint64_t address, vs_context context) {
   vs_alloc_decrease(alloc, lane->pool, VS_ALLOC_ALLOCATED_BYTES, block->size);
   lane->allocated_bytes -= block->size;
   alloc->statistics.lifetimes[63 - __builtin_clzll(alloc->allocations - block->born)]++;
-  vs_alloc_tell_block(alloc, VS_EVENT_FREE_REQUESTED, block, vs_alloc_either(context, block->context));
+  if (alloc->observer.event != NULL) tell_free(alloc, block, vs_alloc_either(context, block->context));
   if (block->size >= alloc->max_split_size)
     vs_alloc_stat_decrease(&alloc->statistics.oversize_allocations, 1);
   vs_status status = VS_OK;
   if (block->uses != NULL) status = vs_alloc_pending_add(alloc, block);
-  else vs_alloc_complete_free(alloc, block, context);
+  else vs_alloc_complete_free(alloc, block);
   vs_alloc_assert(alloc);
   return status;
 }

@@ -154,7 +154,7 @@ void vs_alloc_lane_remove_tree(vs_alloc_lane *lane, vs_alloc_block *block) {
   vs_alloc_lane_empty_bin(lane, index);
 }
 
-static vs_alloc_block *bin_first(const vs_alloc_lane *lane, uint32_t index) {
+static inline vs_alloc_block *bin_first(const vs_alloc_lane *lane, uint32_t index) {
   vs_alloc_block *first = lane->bins[index];
   return vs_alloc_bin_is_tree(lane, index) ? tree_first(first) : first;
 }
@@ -212,7 +212,7 @@ static vs_alloc_block *bin_before(const vs_alloc_lane *lane, const vs_alloc_bloc
 }
 
 /* The first block of the rows of `rows`, a part of used_rows; NULL if that is empty. */
-static vs_alloc_block *first_of_rows(const vs_alloc_lane *lane, uint64_t rows) {
+static inline vs_alloc_block *first_of_rows(const vs_alloc_lane *lane, uint64_t rows) {
   if (rows == 0) return NULL;
   const uint32_t r = (uint32_t)__builtin_ctzll(rows);
   return bin_first(lane, r * VS_ALLOC_BINS + (uint32_t)__builtin_ctzll(lane->used[r]));
@@ -226,7 +226,7 @@ static vs_alloc_block *last_of_rows(const vs_alloc_lane *lane, uint64_t rows) {
 }
 
 /* The first block of the bins behind one. */
-static vs_alloc_block *first_behind(const vs_alloc_lane *lane, uint32_t index) {
+static inline vs_alloc_block *first_behind(const vs_alloc_lane *lane, uint32_t index) {
   const uint32_t r = index / VS_ALLOC_BINS;
   const uint64_t bins = lane->used[r] >> index % VS_ALLOC_BINS >> 1;
   if (bins != 0) return bin_first(lane, index + 1 + (uint32_t)__builtin_ctzll(bins));

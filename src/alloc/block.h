@@ -59,29 +59,27 @@ static inline bool vs_alloc_is_split(const vs_alloc_block *block) {
  * block is in the chain of its address. */
 typedef struct vs_alloc_table {
   vs_alloc_block **chains;
-  uint64_t capacity, count;
+  uint64_t capacity;
   uint32_t shift; /* 64 - log2(capacity) */
 } vs_alloc_table;
 
-/* Makes at least `count` chains, so that each has about one block where all blocks are allocated. */
+/* Makes at least `count` chains, 2 or more. Before the first reserve only vs_alloc_table_next can be called. */
 VS_MUST_CHECK vs_status vs_alloc_table_reserve(const vs_host *host, vs_alloc_table *table, uint64_t count);
 void vs_alloc_table_deinit(const vs_host *host, vs_alloc_table *table);
 
 /* The chain of an address. Neighbouring addresses differ by 512 bytes at least: the golden ratio spreads them. */
 static inline vs_alloc_block **vs_alloc_table_chain(const vs_alloc_table *table, uint64_t address) {
+  VS_ASSERT(table->capacity >= 2);
   return &table->chains[((address >> 9) * UINT64_C(0x9e3779b97f4a7c15)) >> table->shift];
 }
 
-/* Requires a reserve. */
 static inline void vs_alloc_table_add(vs_alloc_table *table, vs_alloc_block *block) {
-  VS_ASSERT(table->capacity > 0);
   vs_alloc_block **chain = vs_alloc_table_chain(table, block->address);
   block->right = *chain;
   *chain = block;
-  table->count++;
 }
 
-/* Where the block of an address is linked; NULL there if there is none. The table is not empty. */
+/* Where the block of an address is linked; NULL there if there is none. */
 static inline vs_alloc_block **vs_alloc_table_link(const vs_alloc_table *table, uint64_t address) {
   vs_alloc_block **link = vs_alloc_table_chain(table, address);
   while (*link != NULL && (*link)->address != address) link = &(*link)->right;
@@ -90,16 +88,13 @@ static inline vs_alloc_block **vs_alloc_table_link(const vs_alloc_table *table, 
 
 /* NULL if there is none. */
 static inline vs_alloc_block *vs_alloc_table_find(const vs_alloc_table *table, uint64_t address) {
-  return table->count == 0 ? NULL : *vs_alloc_table_link(table, address);
+  return *vs_alloc_table_link(table, address);
 }
 
 /* Removes the block of an address from the table and returns it; NULL if there is none. */
 static inline vs_alloc_block *vs_alloc_table_take(vs_alloc_table *table, uint64_t address) {
-  if (table->count == 0) return NULL;
   vs_alloc_block **link = vs_alloc_table_link(table, address), *block = *link;
-  if (block == NULL) return NULL;
-  *link = block->right;
-  table->count--;
+  if (block != NULL) *link = block->right;
   return block;
 }
 

@@ -46,58 +46,21 @@ uint64_t vs_alloc_driver_size(const vs_alloc *alloc, uint64_t rounded) {
   return (rounded + VS_ALLOC_ROUND_LARGE - 1) / VS_ALLOC_ROUND_LARGE * VS_ALLOC_ROUND_LARGE;
 }
 
-/* ---- blocks -------------------------------------------------------------------------------------------------- */
+/* ---- merging ------------------------------------------------------------------------------------------------- */
 
-vs_alloc_block *vs_alloc_block_new(vs_alloc *alloc, vs_alloc_lane *lane, uint64_t address, uint64_t size,
-                                   vs_alloc_extent *extent) {
-  vs_alloc_block *block = vs_alloc_blocks_take(&alloc->blocks);
-  block->address = address;
-  block->size = size;
-  block->prev = block->next = NULL;
-  block->lane = lane;
-  block->context = VS_CONTEXT_NONE;
-  block->place = VS_PLACE_FREE;
-  block->requested = 0;
-  block->uses = NULL;
-  block->extent = extent;
-  block->event_count = 0;
-  block->segment_context = VS_CONTEXT_NONE;
-  block->registration = alloc->registrations;
-  return block;
-}
-
-vs_alloc_block *vs_alloc_block_part(vs_alloc *alloc, const vs_alloc_block *whole, uint64_t address,
-                                    uint64_t size) {
-  VS_ASSERT(address >= whole->address && size <= whole->size);
-  vs_alloc_block *block = vs_alloc_block_new(alloc, whole->lane, address, size, whole->extent);
-  block->registration = whole->registration;
-  return block;
-}
-
-void vs_alloc_cache_add(vs_alloc_block *block) {
-  block->place = VS_PLACE_FREE;
-  block->looked_up = block->lane->pool->lookups;
-  vs_alloc_lane_add(block->lane, block);
-}
-
-uint64_t vs_alloc_merge(vs_alloc *alloc, vs_alloc_block *block, vs_alloc_block *other) {
-  const vs_alloc_place kind = block->place == VS_PLACE_UNMAPPED ? VS_PLACE_UNMAPPED : VS_PLACE_FREE;
-  if (other == NULL || other->place != kind) return 0;
-  if (kind == VS_PLACE_FREE) vs_alloc_lane_remove(other->lane, other);
+/* Whether `other`, a neighbour of `block` or none, is of its kind; if so, takes it out of its place. */
+static bool take_neighbour(const vs_alloc_block *block, vs_alloc_block *other) {
+  if (other == NULL || other->place != block->place) return false;
+  if (other->place == VS_PLACE_FREE) vs_alloc_lane_remove(other->lane, other);
   else vs_alloc_unmapped_remove(other->lane, other);
-  if (block->prev == other) {
-    block->address = other->address;
-    block->prev = other->prev;
-    if (block->prev != NULL) block->prev->next = block;
-    block->segment_context = other->segment_context;
-  } else {
-    block->next = other->next;
-    if (block->next != NULL) block->next->prev = block;
-  }
-  const uint64_t merged = other->size;
-  block->size += merged;
-  vs_alloc_blocks_give(&alloc->blocks, other);
-  return merged;
+  return true;
+}
+
+void vs_alloc_merge(vs_alloc *alloc, vs_alloc_block *block) {
+  VS_ASSERT(block->place == VS_PLACE_FREE || block->place == VS_PLACE_UNMAPPED);
+  vs_alloc_block *front = block->prev, *back = block->next;
+  if (take_neighbour(block, front)) vs_alloc_absorb_front(alloc, block, front);
+  if (take_neighbour(block, back)) vs_alloc_absorb_back(alloc, block, back);
 }
 
 /* ---- pending blocks --------------------------------------------------------------------------------------------- */
@@ -118,7 +81,8 @@ void vs_alloc_pending_end(vs_alloc *alloc, vs_alloc_block *block, vs_context con
   VS_ASSERT(block->place == VS_PLACE_PENDING);
   hold(alloc, VS_ALLOC_ALL, -1, -(int64_t)block->size);
   hold(alloc, block->lane->pool->part, -1, -(int64_t)block->size);
-  vs_alloc_complete_free(alloc, block, context);
+  vs_alloc_tell_block(alloc, VS_EVENT_FREE_COMPLETED, block, vs_alloc_either(context, block->context));
+  vs_alloc_complete_free(alloc, block);
 }
 
 /* ---- looking up ------------------------------------------------------------------------------------------------ */

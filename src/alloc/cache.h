@@ -36,17 +36,60 @@ static inline uint64_t vs_alloc_round(const vs_alloc *alloc, uint64_t size) {
 uint64_t vs_alloc_driver_size(const vs_alloc *alloc, uint64_t rounded);
 
 /* Puts the block into the bins; its age begins now. */
-void vs_alloc_cache_add(vs_alloc_block *block);
+static inline void vs_alloc_cache_add(vs_alloc_block *block) {
+  block->place = VS_PLACE_FREE;
+  block->looked_up = block->lane->pool->lookups;
+  vs_alloc_lane_add(block->lane, block);
+}
 
-/* Merges `other`, a neighbour of `block` or NULL, into `block` if both are free or both unmapped, and removes it from its
- * place. Returns its bytes, 0 if it was not merged. */
-uint64_t vs_alloc_merge(vs_alloc *alloc, vs_alloc_block *block, vs_alloc_block *other);
+/* Makes the block at the front of `block` a part of it; both lie in one segment, and `front` is in no place. */
+static inline void vs_alloc_absorb_front(vs_alloc *alloc, vs_alloc_block *block, vs_alloc_block *front) {
+  VS_ASSERT(block->prev == front);
+  block->address = front->address;
+  block->prev = front->prev;
+  if (block->prev != NULL) block->prev->next = block;
+  block->segment_context = front->segment_context;
+  block->size += front->size;
+  vs_alloc_blocks_give(&alloc->blocks, front);
+}
 
-/* A block that is not linked yet: the first of a new segment, or a part of `whole`. */
-vs_alloc_block *vs_alloc_block_new(vs_alloc *alloc, vs_alloc_lane *lane, uint64_t address, uint64_t size,
-                                   vs_alloc_extent *extent);
-vs_alloc_block *vs_alloc_block_part(vs_alloc *alloc, const vs_alloc_block *whole, uint64_t address,
-                                    uint64_t size);
+/* Likewise the block behind it. */
+static inline void vs_alloc_absorb_back(vs_alloc *alloc, vs_alloc_block *block, vs_alloc_block *back) {
+  VS_ASSERT(block->next == back);
+  block->next = back->next;
+  if (block->next != NULL) block->next->prev = block;
+  block->size += back->size;
+  vs_alloc_blocks_give(&alloc->blocks, back);
+}
+
+/* Merges an unmapped block, or a free one that is in no place, with its neighbours of the same kind. */
+void vs_alloc_merge(vs_alloc *alloc, vs_alloc_block *block);
+
+/* A block that is not linked yet: the first of a new segment. A spare block has no uses and waits for no event. */
+static inline vs_alloc_block *vs_alloc_block_new(vs_alloc *alloc, vs_alloc_lane *lane, uint64_t address,
+                                                 uint64_t size, vs_alloc_extent *extent) {
+  vs_alloc_block *block = vs_alloc_blocks_take(&alloc->blocks);
+  VS_ASSERT(block->uses == NULL && block->event_count == 0);
+  block->address = address;
+  block->size = size;
+  block->prev = block->next = NULL;
+  block->lane = lane;
+  block->context = VS_CONTEXT_NONE;
+  block->place = VS_PLACE_FREE;
+  block->requested = 0;
+  block->extent = extent;
+  block->segment_context = VS_CONTEXT_NONE;
+  block->registration = alloc->registrations;
+  return block;
+}
+
+/* Likewise a part of `whole`. */
+static inline vs_alloc_block *vs_alloc_block_part(vs_alloc *alloc, const vs_alloc_block *whole,
+                                                  uint64_t address, uint64_t size) {
+  vs_alloc_block *block = vs_alloc_block_new(alloc, whole->lane, address, size, whole->extent);
+  block->registration = whole->registration;
+  return block;
+}
 
 /* ---- looking up ------------------------------------------------------------------------------------------- */
 
@@ -66,8 +109,10 @@ static inline vs_alloc_block *vs_alloc_look_up(const vs_alloc *alloc, vs_alloc_l
     if (block == NULL) return NULL;
   }
   const uint64_t most = alloc->max_split_size;
-  if (size < most && block->size >= most) return NULL;
-  if (size >= most && block->size >= size + alloc->settings.max_non_split_rounding) return NULL;
+  if (block->size >= most) { /* only for a request as large, and not too much of it */
+    if (size < most) return NULL;
+    if (block->size >= size + alloc->settings.max_non_split_rounding) return NULL;
+  }
   vs_alloc_lane_remove(lane, block);
   return block;
 }
@@ -87,21 +132,22 @@ static inline bool vs_alloc_wants_split(const vs_alloc *alloc, const vs_alloc_bl
 static inline vs_alloc_block *vs_alloc_split(vs_alloc *alloc, vs_alloc_block *rest, uint64_t size,
                                              bool was_split) {
   const vs_alloc_pool *pool = rest->lane->pool;
+  const uint64_t address = rest->address, left = rest->size - size;
   VS_ASSERT(size < rest->size);
-  vs_alloc_block *front = vs_alloc_block_part(alloc, rest, rest->address, size);
+  rest->address = address + size;
+  rest->size = left;
+  vs_alloc_cache_add(rest);
+  vs_alloc_block *front = vs_alloc_block_part(alloc, rest, address, size);
   front->prev = rest->prev;
   if (front->prev != NULL) front->prev->next = front;
   front->next = rest;
   rest->prev = front;
-  rest->address += size;
-  rest->size -= size;
-  vs_alloc_cache_add(rest);
   if (rest->extent != NULL) return front;
   if (was_split) {
     vs_alloc_decrease(alloc, pool, VS_ALLOC_INACTIVE_SPLIT_BYTES, size);
   } else {
     vs_alloc_increase(alloc, pool, VS_ALLOC_INACTIVE_SPLIT, 1);
-    vs_alloc_increase(alloc, pool, VS_ALLOC_INACTIVE_SPLIT_BYTES, rest->size);
+    vs_alloc_increase(alloc, pool, VS_ALLOC_INACTIVE_SPLIT_BYTES, left);
   }
   return front;
 }
@@ -153,25 +199,28 @@ static inline void vs_alloc_count_inactive(vs_alloc *alloc, const vs_alloc_pool 
   pool->figures->allocated[group] += change > 0 ? change : 0;
 }
 
-/* Puts a block that no stream uses any more into the cache, merged with its free neighbours. */
-static inline __attribute__((always_inline)) void
-vs_alloc_complete_free(vs_alloc *alloc, vs_alloc_block *block, vs_context context) {
-  vs_alloc_pool *pool = block->lane->pool;
+/* Puts a block that no stream uses any more, and whose end was told, into the cache, merged with its free neighbours. */
+static inline void vs_alloc_complete_free(vs_alloc *alloc, vs_alloc_block *block) {
+  vs_alloc_lane *lane = block->lane;
+  const vs_alloc_pool *pool = lane->pool;
   VS_ASSERT(block->uses == NULL && block->event_count == 0);
   VS_ASSERT(block->place == VS_PLACE_ALLOCATED || block->place == VS_PLACE_PENDING);
-  vs_alloc_tell_block(alloc, VS_EVENT_FREE_COMPLETED, block, vs_alloc_either(context, block->context));
   block->context = VS_CONTEXT_NONE;
 
   int64_t count = 0, bytes = 0;
-  if (block->prev != NULL && block->prev->place == VS_PLACE_FREE) {
+  vs_alloc_block *front = block->prev, *back = block->next;
+  if (front != NULL && front->place == VS_PLACE_FREE) {
     count--;
-    bytes -= (int64_t)vs_alloc_merge(alloc, block, block->prev);
+    bytes -= (int64_t)front->size;
+    vs_alloc_lane_remove(lane, front);
+    vs_alloc_absorb_front(alloc, block, front);
   }
-  if (block->next != NULL && block->next->place == VS_PLACE_FREE) {
+  if (back != NULL && back->place == VS_PLACE_FREE) {
     count--;
-    bytes -= (int64_t)vs_alloc_merge(alloc, block, block->next);
+    bytes -= (int64_t)back->size;
+    vs_alloc_lane_remove(lane, back);
+    vs_alloc_absorb_back(alloc, block, back);
   }
-  vs_alloc_cache_add(block);
   if (vs_alloc_is_split(block)) {
     count++;
     bytes += (int64_t)block->size;
@@ -181,6 +230,7 @@ vs_alloc_complete_free(vs_alloc *alloc, vs_alloc_block *block, vs_context contex
     vs_alloc_count_inactive(alloc, pool, VS_ALLOC_INACTIVE_SPLIT_BYTES, bytes);
   }
   vs_alloc_decrease(alloc, pool, VS_ALLOC_REQUESTED_BYTES, block->requested);
+  vs_alloc_cache_add(block);
 }
 
 /* A freed block that other streams still use, and its end, when they do not any more. */
