@@ -54,6 +54,7 @@ static void tree_add(vs_alloc_block **root, vs_alloc_block *block) {
   while (*root != NULL && priority(*root) >= own)
     root = is_before(block, *root) ? &(*root)->left : &(*root)->right;
   tree_split(*root, block, &block->left, &block->right);
+  block->is_in_tree = true;
   *root = block;
 }
 
@@ -116,32 +117,29 @@ static void list_to_tree(vs_alloc_block **bin) {
 
 /* ---- the lane ------------------------------------------------------------------------------------------------ */
 
-/* Rare cases, out of line so that the common one stays small. */
-__attribute__((noinline)) static void bin_to_tree(vs_alloc_lane *lane, uint32_t index) {
-  list_to_tree(&lane->bins[index]);
-  lane->trees[index / VS_ALLOC_BINS] |= UINT64_C(1) << index % VS_ALLOC_BINS;
-}
-
-__attribute__((noinline)) static void bin_tree_add(vs_alloc_lane *lane, vs_alloc_block *block) {
-  tree_add(&lane->bins[block->bin], block);
+/* Rare, so out of line: what the common cases do stays small. */
+__attribute__((noinline)) static void bin_add_to_tree(vs_alloc_block **bin, vs_alloc_block *block) {
+  tree_add(bin, block);
 }
 
 /* Adds the block to its bin, which is not empty. */
-__attribute__((noinline)) static void bin_add(vs_alloc_lane *lane, vs_alloc_block *block) {
-  if (vs_alloc_bin_is_tree(lane, block->bin)) bin_tree_add(lane, block);
-  else if (list_add(&lane->bins[block->bin], block) >= VS_ALLOC_LONG_LIST) bin_to_tree(lane, block->bin);
+__attribute__((noinline)) static void bin_add(vs_alloc_block **bin, vs_alloc_block *block) {
+  if ((*bin)->is_in_tree) bin_add_to_tree(bin, block);
+  else if (list_add(bin, block) >= VS_ALLOC_LONG_LIST) list_to_tree(bin);
 }
 
 void vs_alloc_lane_add(vs_alloc_lane *lane, vs_alloc_block *block) {
   const uint32_t index = vs_alloc_bin_of(block->size), r = index / VS_ALLOC_BINS;
   VS_ASSERT(r < lane->row_count && block->lane == lane && block->place == VS_PLACE_FREE);
   block->bin = (uint16_t)index;
-  if (lane->bins[index] != NULL) {
-    bin_add(lane, block);
+  block->is_in_tree = false;
+  vs_alloc_block **bin = &lane->bins[index];
+  if (*bin != NULL) {
+    bin_add(bin, block);
     return;
   }
   block->left = block->right = NULL;
-  lane->bins[index] = block;
+  *bin = block;
   lane->used[r] |= UINT64_C(1) << index % VS_ALLOC_BINS;
   lane->used_rows |= UINT64_C(1) << r;
 }
@@ -149,24 +147,22 @@ void vs_alloc_lane_add(vs_alloc_lane *lane, vs_alloc_block *block) {
 void vs_alloc_lane_remove_tree(vs_alloc_lane *lane, vs_alloc_block *block) {
   const uint32_t index = block->bin;
   tree_remove(&lane->bins[index], block);
-  if (lane->bins[index] != NULL) return;
-  lane->trees[index / VS_ALLOC_BINS] &= ~(UINT64_C(1) << index % VS_ALLOC_BINS);
-  vs_alloc_lane_empty_bin(lane, index);
+  if (lane->bins[index] == NULL) vs_alloc_lane_empty_bin(lane, index);
 }
 
 static inline vs_alloc_block *bin_first(const vs_alloc_lane *lane, uint32_t index) {
   vs_alloc_block *first = lane->bins[index];
-  return vs_alloc_bin_is_tree(lane, index) ? tree_first(first) : first;
+  return first->is_in_tree ? tree_first(first) : first;
 }
 
 static vs_alloc_block *bin_last(const vs_alloc_lane *lane, uint32_t index) {
   return tree_last(lane->bins[index]); /* right for a list, too: `right` leads to its end */
 }
 
-/* The first block of the bin of at least `size` bytes. */
+/* The first block of at least `size` bytes of a bin that is not empty. */
 static vs_alloc_block *bin_fit(const vs_alloc_lane *lane, uint32_t index, uint64_t size) {
   vs_alloc_block *block = lane->bins[index], *found = NULL;
-  if (!vs_alloc_bin_is_tree(lane, index)) {
+  if (!block->is_in_tree) {
     while (block != NULL && block->size < size) block = block->right;
     return block;
   }
@@ -183,7 +179,7 @@ static vs_alloc_block *bin_fit(const vs_alloc_lane *lane, uint32_t index, uint64
 
 /* The block after `one` in its bin. */
 static vs_alloc_block *bin_after(const vs_alloc_lane *lane, const vs_alloc_block *one) {
-  if (!vs_alloc_bin_is_tree(lane, one->bin)) return one->right;
+  if (!one->is_in_tree) return one->right;
   vs_alloc_block *block = lane->bins[one->bin], *found = NULL;
   while (block != NULL) {
     if (is_before(one, block)) {
@@ -198,7 +194,7 @@ static vs_alloc_block *bin_after(const vs_alloc_lane *lane, const vs_alloc_block
 
 /* The block before `one` in its bin. */
 static vs_alloc_block *bin_before(const vs_alloc_lane *lane, const vs_alloc_block *one) {
-  if (!vs_alloc_bin_is_tree(lane, one->bin)) return one->left;
+  if (!one->is_in_tree) return one->left;
   vs_alloc_block *block = lane->bins[one->bin], *found = NULL;
   while (block != NULL) {
     if (is_before(block, one)) {
@@ -299,11 +295,12 @@ void vs_alloc_unmapped_remove(vs_alloc_lane *lane, vs_alloc_block *block) {
 static const char *bin_check(const vs_alloc_lane *lane, uint32_t index) {
   const bool is_used = (lane->used[index / VS_ALLOC_BINS] >> index % VS_ALLOC_BINS & 1) != 0;
   if (is_used != (lane->bins[index] != NULL)) return "used bits = bins with blocks";
-  if (!is_used) return vs_alloc_bin_is_tree(lane, index) ? "an empty bin is a list" : NULL;
+  if (!is_used) return NULL;
   const vs_alloc_block *last = NULL;
   for (vs_alloc_block *block = bin_first(lane, index); block != NULL; block = bin_after(lane, block)) {
     if (block->bin != index || block->bin != vs_alloc_bin_of(block->size))
       return "a block is in the bin of its size";
+    if (block->is_in_tree != lane->bins[index]->is_in_tree) return "a bin is a list or a treap";
     if (last != NULL && !is_before(last, block)) return "a bin is in order of size, registration and address";
     if (block->lane != lane || block->place != VS_PLACE_FREE) return "bins hold free blocks of their lane";
     last = block;

@@ -13,8 +13,9 @@
  *
  * Unmapped address ranges are few, so they are a list by address, through `left` and `right`.
  *
- * Invariant: bit r of `used_rows` = row r has a used bin; bit b of used[r] = bin b of row r is not empty; bit b of trees[r] =
- * it is a treap. A bin's index is row * 64 + bin; the rows from row_count on have no bins, and none of them is used. */
+ * Invariant: bit r of `used_rows` = row r has a used bin; bit b of used[r] = bin b of row r is not empty. All blocks of a bin
+ * know whether it is a treap. A bin's index is row * 64 + bin; the rows from row_count on have no bins, and none of them is
+ * used. */
 #ifndef VS_ALLOC_BINS_H
 #define VS_ALLOC_BINS_H
 
@@ -38,7 +39,7 @@ struct vs_alloc_lane {
       allocated_peak;       /* of its allocated blocks; the peak since the last reset of peaks */
   vs_alloc_block *unmapped; /* lowest address first */
   uint32_t row_count;
-  uint64_t used[VS_ALLOC_MOST_ROWS], trees[VS_ALLOC_MOST_ROWS];
+  uint64_t used[VS_ALLOC_MOST_ROWS];
 };
 
 /* The index of the bin for blocks of a size. Row 0 is computed as if its sizes were 64 .. 127, which avoids a branch. */
@@ -46,10 +47,6 @@ static inline uint32_t vs_alloc_bin_of(uint64_t size) {
   const uint64_t units = size >> VS_ALLOC_UNIT_SHIFT;
   const uint32_t shift = 57 - (uint32_t)__builtin_clzll(units | VS_ALLOC_BINS);
   return shift * VS_ALLOC_BINS + (uint32_t)(units >> shift);
-}
-
-static inline bool vs_alloc_bin_is_tree(const vs_alloc_lane *lane, uint32_t index) {
-  return (lane->trees[index / VS_ALLOC_BINS] >> index % VS_ALLOC_BINS & 1) != 0;
 }
 
 /* Makes room for blocks of up to `size` bytes, so that adding one cannot fail. */
@@ -65,7 +62,7 @@ void vs_alloc_lane_remove_tree(vs_alloc_lane *lane, vs_alloc_block *block);
 static inline void vs_alloc_lane_empty_bin(vs_alloc_lane *lane, uint32_t index) {
   const uint32_t r = index / VS_ALLOC_BINS;
   const uint64_t bit = UINT64_C(1) << index % VS_ALLOC_BINS;
-  VS_ASSERT(lane->bins[index] == NULL && (lane->trees[r] & bit) == 0);
+  VS_ASSERT(lane->bins[index] == NULL);
   lane->used[r] &= ~bit;
   if (lane->used[r] == 0) lane->used_rows &= ~(UINT64_C(1) << r);
 }
@@ -73,7 +70,7 @@ static inline void vs_alloc_lane_empty_bin(vs_alloc_lane *lane, uint32_t index) 
 static inline void vs_alloc_lane_remove(vs_alloc_lane *lane, vs_alloc_block *block) {
   const uint32_t index = block->bin;
   VS_ASSERT(block->lane == lane && block->place == VS_PLACE_FREE && index == vs_alloc_bin_of(block->size));
-  if (vs_alloc_bin_is_tree(lane, index)) {
+  if (block->is_in_tree) {
     vs_alloc_lane_remove_tree(lane, block);
     return;
   }

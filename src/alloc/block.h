@@ -37,6 +37,7 @@ struct vs_alloc_block {
   vs_alloc_lane *lane; /* its pool and stream; constant */
   vs_context context;  /* of the allocation; none while cached */
   uint8_t place;       /* vs_alloc_place */
+  bool is_in_tree;     /* FREE: its bin is a treap */
   uint16_t bin;        /* FREE: the index of its bin, see bins.h */
   /* the second 64 bytes */
   uint64_t requested; /* by the last allocation, before rounding */

@@ -5,7 +5,7 @@
 #include "alloc/state.h"
 
 static inline uint32_t vs_alloc_recent_of(uint64_t stream) {
-  return (uint32_t)((stream * UINT64_C(0x9e3779b97f4a7c15)) >> 62);
+  return (uint32_t)((stream * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - VS_ALLOC_RECENT_BITS));
 }
 
 /* The lane of a stream, created if need be; NULL: there is no memory for it. */

@@ -29,7 +29,7 @@
 #define VS_ALLOC_TOO_LARGE    (UINT64_C(1) << 60) /* such requests fail at once */
 #define VS_ALLOC_NO_LIMIT     UINT64_MAX
 
-enum { VS_ALLOC_RECENT = 4 };
+enum { VS_ALLOC_RECENT_BITS = 4, VS_ALLOC_RECENT = 1 << VS_ALLOC_RECENT_BITS };
 
 typedef struct vs_alloc_owner vs_alloc_owner;
 
