@@ -78,7 +78,8 @@ static void bins_are_a_sorted_array(void **state) {
                                 .size = draw_size(&random),
                                 .registration = (uint32_t)random_below(&random, 3),
                                 .lane = &w.lane,
-                                .place = VS_PLACE_FREE};
+                                .place = VS_PLACE_FREE,
+                                .is_in_tree = block->is_in_tree}; /* as its last bin left it */
       vs_alloc_lane_add(&w.lane, block);
     }
     w.is_free[i] = !w.is_free[i];
