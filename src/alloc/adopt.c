@@ -28,7 +28,7 @@ static bool tiles(const vs_alloc *alloc, const vs_alloc_adopted *adopted) {
     if (block->address % VS_ALLOC_MIN_BLOCK != 0 || block->size % VS_ALLOC_MIN_BLOCK != 0) return false;
     if (block->state == VS_ALLOC_BLOCK_PENDING) return false;
     if (is_free && i > 0 && block[-1].state == VS_ALLOC_BLOCK_FREE) return false;
-    if (!is_free && vs_alloc_table_find(&alloc->allocated, block->address) != NULL) return false;
+    if (!is_free && vs_alloc_table_find(&alloc->blocks.allocated, block->address) != NULL) return false;
     next += block->size;
     left -= block->size;
   }
@@ -158,13 +158,9 @@ static vs_status run_adopt(vs_alloc *alloc, const vs_alloc_adopted *adopted, pla
 
 /* ---- blocks -------------------------------------------------------------------------------------------- */
 
-static void count_allocated(vs_alloc *alloc, vs_alloc_part part, const vs_alloc_block *block) {
+static void count_allocated(vs_alloc *alloc, const vs_alloc_block *block) {
   vs_alloc_lane *lane = block->lane;
-  vs_alloc_increase(alloc, part, VS_ALLOC_ALLOCATION, 1);
-  vs_alloc_increase(alloc, part, VS_ALLOC_ALLOCATED_BYTES, block->size);
-  vs_alloc_increase(alloc, part, VS_ALLOC_ACTIVE, 1);
-  vs_alloc_increase(alloc, part, VS_ALLOC_ACTIVE_BYTES, block->size);
-  vs_alloc_increase(alloc, part, VS_ALLOC_REQUESTED_BYTES, block->requested);
+  vs_alloc_count_hand_out(alloc, lane->pool, block->size, block->requested);
   if (block->size >= alloc->max_split_size)
     vs_alloc_stat_increase(&alloc->statistics.oversize_allocations, 1);
   lane->allocated_bytes += block->size;
@@ -172,20 +168,19 @@ static void count_allocated(vs_alloc *alloc, vs_alloc_part part, const vs_alloc_
 }
 
 static void block_place(vs_alloc *alloc, vs_alloc_block *block, const vs_alloc_block_info *info) {
-  const vs_alloc_part part = block->lane->pool->part;
   if (info->state == VS_ALLOC_BLOCK_FREE) {
     vs_alloc_cache_add(block);
     if (!vs_alloc_is_split(block) || block->extent != NULL) return;
-    vs_alloc_increase(alloc, part, VS_ALLOC_INACTIVE_SPLIT, 1);
-    vs_alloc_increase(alloc, part, VS_ALLOC_INACTIVE_SPLIT_BYTES, block->size);
+    vs_alloc_increase(alloc, block->lane->pool, VS_ALLOC_INACTIVE_SPLIT, 1);
+    vs_alloc_increase(alloc, block->lane->pool, VS_ALLOC_INACTIVE_SPLIT_BYTES, block->size);
     return;
   }
   block->place = VS_PLACE_ALLOCATED;
   block->requested = info->requested;
   block->context = info->context;
   block->born = alloc->allocations++;
-  vs_alloc_table_add(&alloc->allocated, block->address, block);
-  count_allocated(alloc, part, block);
+  vs_alloc_table_add(&alloc->blocks.allocated, block);
+  count_allocated(alloc, block);
 }
 
 /* Creates the blocks as a chain between two neighbours, and puts each into its place. */
@@ -223,23 +218,16 @@ static vs_status pool_of(vs_alloc *alloc, const vs_alloc_segment_info *segment, 
   return VS_OK;
 }
 
-static vs_status room_make(vs_alloc *alloc, const vs_alloc_adopted *adopted) {
-  VS_TRY(vs_alloc_blocks_reserve(alloc->host, &alloc->blocks, adopted->block_count + 3));
-  while (4 * (alloc->allocated.count + adopted->block_count) > alloc->allocated.capacity)
-    VS_TRY(vs_alloc_table_grow(alloc->host, &alloc->allocated));
-  return VS_OK;
-}
-
 vs_status vs_alloc_adopt_segment(vs_alloc *alloc, const vs_alloc_adopted *adopted) {
   const vs_alloc_segment_info *segment = &adopted->segment;
   if (!is_range(segment->address, segment->size, VS_ALLOC_MIN_BLOCK) || !tiles(alloc, adopted))
     return VS_BAD_ARGUMENT;
   if (segment->is_expandable && !fits_reserve(alloc, adopted)) return VS_BAD_ARGUMENT;
   vs_alloc_pool *pool;
-  vs_alloc_lane *lane;
   VS_TRY(pool_of(alloc, segment, &pool));
-  VS_TRY(vs_alloc_lane_of(alloc, pool, segment->stream, &lane));
-  VS_TRY(room_make(alloc, adopted));
+  vs_alloc_lane *lane = vs_alloc_lane_of(alloc, pool, segment->stream);
+  if (lane == NULL) return VS_NO_MEMORY;
+  VS_TRY(vs_alloc_blocks_reserve(alloc->host, &alloc->blocks, adopted->block_count + 3));
   VS_TRY(vs_alloc_lane_reserve(alloc->host, lane, segment->size));
 
   place to = {.lane = lane, .registration = alloc->registrations};
@@ -247,7 +235,7 @@ vs_status vs_alloc_adopt_segment(vs_alloc *alloc, const vs_alloc_adopted *adopte
     VS_TRY(run_adopt(alloc, adopted, &to));
   } else {
     alloc->registrations += alloc->settings.rules->orders_by_segment;
-    vs_alloc_increase(alloc, pool->part, VS_ALLOC_SEGMENT, 1);
+    vs_alloc_increase(alloc, pool, VS_ALLOC_SEGMENT, 1);
     if (segment->size >= alloc->max_split_size)
       vs_alloc_stat_increase(&alloc->statistics.oversize_segments, 1);
   }

@@ -29,14 +29,16 @@ vs_status vs_alloc_create(const vs_host *host, const vs_device *device, const vs
   alloc->device = *device;
   if (observer != NULL) alloc->observer = *observer;
   if (hooks != NULL) alloc->hooks = *hooks;
-  alloc->small = (vs_alloc_pool){.is_small = true, .part = VS_ALLOC_SMALL};
-  alloc->large = (vs_alloc_pool){.part = VS_ALLOC_LARGE};
+  alloc->small = (vs_alloc_pool){
+      .is_small = true, .part = VS_ALLOC_SMALL, .figures = &alloc->statistics.part[VS_ALLOC_SMALL]};
+  alloc->large = (vs_alloc_pool){.part = VS_ALLOC_LARGE, .figures = &alloc->statistics.part[VS_ALLOC_LARGE]};
   alloc->fraction = 1;
   alloc->limit = VS_ALLOC_NO_LIMIT;
   settings_take(alloc, settings);
   alloc->statistics.max_split_size =
       settings->max_split_size == UINT64_MAX ? -1 : (int64_t)settings->max_split_size;
-  const vs_status status = vs_alloc_fraction_set(alloc, settings->memory_fraction);
+  vs_status status = vs_alloc_fraction_set(alloc, settings->memory_fraction);
+  if (status == VS_OK) status = vs_alloc_table_reserve(host, &alloc->blocks.allocated, VS_ALLOC_SLAB);
   if (status != VS_OK) {
     vs_alloc_destroy(alloc);
     return status;
@@ -69,7 +71,6 @@ void vs_alloc_destroy(vs_alloc *alloc) {
   owners_deinit(alloc);
   vs_alloc_pool_deinit(alloc, &alloc->small);
   vs_alloc_pool_deinit(alloc, &alloc->large);
-  vs_alloc_table_deinit(host, &alloc->allocated);
   vs_alloc_blocks_deinit(host, &alloc->blocks);
   vs_vec_free(host, &alloc->privates);
   vs_alloc_hash_order_deinit(host, &alloc->lenders);
@@ -186,64 +187,98 @@ static vs_status poll_before(vs_alloc *alloc, uint64_t stream, vs_context contex
   return alloc->settings.capture_reuse ? vs_alloc_capture_reuse_free(alloc, stream, context) : VS_OK;
 }
 
-/* Slow path: no cached block fits. Kept out of line so that the fast path stays small. */
-__attribute__((noinline)) static vs_status find_elsewhere(vs_alloc *alloc, vs_alloc_request *request) {
-  VS_TRY(vs_alloc_find_block(alloc, request));
-  VS_ASSERT(request->block != NULL && request->block->size >= request->size);
+/* What the slow path found; it fits into two registers. */
+typedef struct found {
+  vs_alloc_block *block; /* NULL: `status` says why */
+  vs_status status;
+  bool is_expandable; /* of the request: false where another pool lent the block */
+} found;
+
+/* Slow path: no cached block fits. Kept out of line, with the request's struct, so that the fast path is small and needs no
+ * memory for it. */
+__attribute__((noinline)) static found find_elsewhere(vs_alloc *alloc, vs_alloc_lane *lane, uint64_t size,
+                                                      uint64_t wanted, bool is_expandable,
+                                                      vs_context context) {
+  vs_alloc_request request = {.wanted = wanted,
+                              .size = size,
+                              .stream = lane->stream,
+                              .context = context,
+                              .is_expandable = is_expandable,
+                              .pool = lane->pool,
+                              .lane = lane};
+  vs_status status = vs_alloc_find_block(alloc, &request);
+  if (status != VS_OK) return (found){.status = status};
+  VS_ASSERT(request.block != NULL && request.block->size >= size);
+  VS_ASSERT(request.block->lane == request.lane && request.lane->pool == request.pool);
   /* Reserved again: the lock may have been released around the driver's call, or mapping took spare blocks. */
-  vs_status status = vs_alloc_blocks_reserve(alloc->host, &alloc->blocks, 1);
-  if (status == VS_OK) status = vs_alloc_table_reserve(alloc->host, &alloc->allocated);
-  if (status != VS_OK) vs_alloc_cache_add(request->block);
-  return status;
+  status = vs_alloc_blocks_reserve(alloc->host, &alloc->blocks, 1);
+  if (status == VS_OK) return (found){.block = request.block, .is_expandable = request.is_expandable};
+  vs_alloc_cache_add(request.block);
+  return (found){.status = status};
+}
+
+__attribute__((noinline)) static vs_status fail_too_large(vs_alloc *alloc, uint64_t size, uint64_t stream,
+                                                          vs_context context) {
+  const vs_alloc_request request = {.wanted = size, .stream = stream, .context = context};
+  vs_alloc_oom_note(alloc, &request);
+  return VS_DEVICE_MEMORY;
 }
 
 vs_status vs_alloc_malloc(vs_alloc *alloc, uint64_t size, uint64_t stream, vs_context context,
                           uint64_t *address) {
   *address = 0;
-  if (size == 0) return VS_OK;
-  vs_alloc_request request = {.wanted = size, .stream = stream, .context = context};
-  if (size >= VS_ALLOC_TOO_LARGE) {
-    vs_alloc_oom_note(alloc, &request);
-    return VS_DEVICE_MEMORY;
-  }
+  if (size - 1 >= VS_ALLOC_TOO_LARGE - 1) /* one comparison for both */
+    return size == 0 ? VS_OK : fail_too_large(alloc, size, stream, context);
   VS_TRY(poll_before(alloc, stream, context));
-  VS_TRY(vs_alloc_table_reserve(alloc->host, &alloc->allocated));
   VS_TRY(vs_alloc_blocks_reserve(alloc->host, &alloc->blocks, 4));
-  request.size = vs_alloc_round(alloc, size);
-  VS_ASSERT(request.size >= size && request.size % VS_ALLOC_MIN_BLOCK == 0);
-  request.pool = vs_alloc_pool_for(alloc, request.size, stream);
-  VS_TRY(vs_alloc_lane_of(alloc, request.pool, stream, &request.lane));
-  VS_ASSERT(request.lane->stream == stream && request.lane->pool == request.pool);
-  request.is_expandable = alloc->is_expandable && !vs_alloc_has_source(request.pool);
-  if (vs_alloc_look_up(alloc, &request)) alloc->statistics.steps[VS_ALLOC_FROM_CACHE]++; /* the usual case */
-  else VS_TRY(find_elsewhere(alloc, &request));
-  vs_alloc_hand_out(alloc, &request);
-  *address = request.block->address;
+  const uint64_t rounded = vs_alloc_round(alloc, size);
+  VS_ASSERT(rounded >= size && rounded % VS_ALLOC_MIN_BLOCK == 0);
+  vs_alloc_pool *pool = vs_alloc_pool_for(alloc, rounded, stream);
+  vs_alloc_lane *lane = vs_alloc_lane_of(alloc, pool, stream);
+  if (lane == NULL) return VS_NO_MEMORY;
+  VS_ASSERT(lane->stream == stream && lane->pool == pool);
+  bool is_expandable = alloc->is_expandable && !vs_alloc_has_source(pool);
+  vs_alloc_block *block = vs_alloc_look_up(alloc, lane, rounded, is_expandable);
+  if (block != NULL) {
+    alloc->statistics.steps[VS_ALLOC_FROM_CACHE]++; /* the usual case */
+  } else {
+    const found other = find_elsewhere(alloc, lane, rounded, size, is_expandable, context);
+    if (other.block == NULL) return other.status;
+    block = other.block;
+    is_expandable = other.is_expandable;
+  }
+  *address = vs_alloc_hand_out(alloc, block, rounded, size, is_expandable, context)->address;
   vs_alloc_assert(alloc);
   return VS_OK;
 }
 
 /* ---- freeing ------------------------------------------------------------------------------------------------------ */
 
+/* The free is complete at once where no other stream uses the block. */
+__attribute__((noinline)) static void tell_free(vs_alloc *alloc, const vs_alloc_block *block,
+                                                vs_context context) {
+  vs_alloc_tell_block(alloc, VS_EVENT_FREE_REQUESTED, block, context);
+  if (block->uses == NULL) vs_alloc_tell_block(alloc, VS_EVENT_FREE_COMPLETED, block, context);
+}
+
 vs_status vs_alloc_free(vs_alloc *alloc, uint64_t address, vs_context context) {
   if (address == 0) return VS_OK;
-  vs_alloc_block *block = vs_alloc_table_take(&alloc->allocated, address);
+  vs_alloc_block *block = vs_alloc_table_take(&alloc->blocks.allocated, address);
   if (block == NULL) return VS_NOT_FOUND;
   vs_alloc_lane *lane = block->lane;
   VS_ASSERT(block->place == VS_PLACE_ALLOCATED && block->address == address &&
             block->born < alloc->allocations);
   VS_ASSERT(lane->allocated_bytes >= block->size);
-  const vs_alloc_part part = lane->pool->part;
-  vs_alloc_decrease(alloc, part, VS_ALLOC_ALLOCATION, 1);
-  vs_alloc_decrease(alloc, part, VS_ALLOC_ALLOCATED_BYTES, block->size);
+  vs_alloc_decrease(alloc, lane->pool, VS_ALLOC_ALLOCATION, 1);
+  vs_alloc_decrease(alloc, lane->pool, VS_ALLOC_ALLOCATED_BYTES, block->size);
   lane->allocated_bytes -= block->size;
   alloc->statistics.lifetimes[63 - __builtin_clzll(alloc->allocations - block->born)]++;
-  vs_alloc_tell_block(alloc, VS_EVENT_FREE_REQUESTED, block, vs_alloc_either(context, block->context));
+  if (alloc->observer.event != NULL) tell_free(alloc, block, vs_alloc_either(context, block->context));
   if (block->size >= alloc->max_split_size)
     vs_alloc_stat_decrease(&alloc->statistics.oversize_allocations, 1);
   vs_status status = VS_OK;
   if (block->uses != NULL) status = vs_alloc_pending_add(alloc, block);
-  else vs_alloc_complete_free(alloc, block, context);
+  else vs_alloc_complete_free(alloc, block);
   vs_alloc_assert(alloc);
   return status;
 }
@@ -262,7 +297,12 @@ vs_status vs_alloc_empty_cache(vs_alloc *alloc, vs_pool_id pool, vs_context cont
 
 /* ---- figures ----------------------------------------------------------------------------------------------------- */
 
-const vs_alloc_statistics *vs_alloc_statistics_of(const vs_alloc *alloc) { return &alloc->statistics; }
+const vs_alloc_statistics *vs_alloc_statistics_of(vs_alloc *alloc) {
+  vs_alloc_active_count(alloc);
+  return &alloc->statistics;
+}
+
+uint64_t vs_alloc_retries(const vs_alloc *alloc) { return (uint64_t)alloc->statistics.num_alloc_retries; }
 
 static void reset_lane_peaks(void *ctx, vs_alloc_pool *pool) {
   (void)ctx;
@@ -271,6 +311,7 @@ static void reset_lane_peaks(void *ctx, vs_alloc_pool *pool) {
 }
 
 void vs_alloc_reset_peak(vs_alloc *alloc) {
+  vs_alloc_active_count(alloc);
   vs_alloc_statistics_reset_peak(&alloc->statistics);
   for (size_t i = 0; i < alloc->privates.count; i++)
     for (int part = 0; part < VS_ALLOC_PARTS; part++)
@@ -279,6 +320,7 @@ void vs_alloc_reset_peak(vs_alloc *alloc) {
 }
 
 void vs_alloc_reset_totals(vs_alloc *alloc) {
+  vs_alloc_active_count(alloc);
   vs_alloc_statistics_reset_totals(&alloc->statistics);
   for (size_t i = 0; i < alloc->privates.count; i++)
     for (int part = 0; part < VS_ALLOC_PARTS; part++)

@@ -133,7 +133,10 @@ uint64_t vs_alloc_pool_users(const vs_alloc *alloc, vs_pool_id pool);
 
 /* ---- figures, segments and blocks -------------------------------------------------------------------------------- */
 
-const vs_alloc_statistics *vs_alloc_statistics_of(const vs_alloc *alloc);
+/* All figures of this moment; some of them are written by this call only. */
+const vs_alloc_statistics *vs_alloc_statistics_of(vs_alloc *alloc);
+/* num_alloc_retries alone. */
+uint64_t vs_alloc_retries(const vs_alloc *alloc);
 void vs_alloc_reset_peak(vs_alloc *alloc);
 void vs_alloc_reset_totals(vs_alloc *alloc);
 

@@ -5,17 +5,18 @@
 vs_status vs_alloc_lane_reserve(const vs_host *host, vs_alloc_lane *lane, uint64_t size) {
   const uint32_t row = vs_alloc_bin_of(size) / VS_ALLOC_BINS;
   if (row < lane->row_count) return VS_OK;
-  const size_t old = lane->row_count * sizeof *lane->rows, new = (row + 1) * sizeof *lane->rows;
-  vs_alloc_row *rows = host->resize(host->ctx, lane->rows, old, new);
-  if (rows == NULL) return VS_NO_MEMORY;
-  memset(rows + lane->row_count, 0, new - old);
-  lane->rows = rows;
+  const size_t bytes_of_row = VS_ALLOC_BINS * sizeof *lane->bins;
+  const size_t old = lane->row_count * bytes_of_row, new = (row + 1) * bytes_of_row;
+  vs_alloc_block **bins = host->resize(host->ctx, lane->bins, old, new);
+  if (bins == NULL) return VS_NO_MEMORY;
+  memset(bins + lane->row_count * VS_ALLOC_BINS, 0, new - old);
+  lane->bins = bins;
   lane->row_count = row + 1;
   return VS_OK;
 }
 
 void vs_alloc_lane_deinit(const vs_host *host, vs_alloc_lane *lane) {
-  vs_host_free(host, lane->rows, lane->row_count * sizeof *lane->rows);
+  vs_host_free(host, lane->bins, lane->row_count * VS_ALLOC_BINS * sizeof *lane->bins);
 }
 
 /* ---- order ----------------------------------------------------------------------------------------------- */
@@ -53,6 +54,7 @@ static void tree_add(vs_alloc_block **root, vs_alloc_block *block) {
   while (*root != NULL && priority(*root) >= own)
     root = is_before(block, *root) ? &(*root)->left : &(*root)->right;
   tree_split(*root, block, &block->left, &block->right);
+  block->is_in_tree = true;
   *root = block;
 }
 
@@ -115,45 +117,52 @@ static void list_to_tree(vs_alloc_block **bin) {
 
 /* ---- the lane ------------------------------------------------------------------------------------------------ */
 
-/* Rare cases, out of line so that the common one stays small. */
-__attribute__((noinline)) static void bin_to_tree(vs_alloc_row *row, uint32_t bin) {
-  list_to_tree(&row->bins[bin]);
-  row->trees |= UINT64_C(1) << bin;
+/* Rare, so out of line: what the common cases do stays small. */
+__attribute__((noinline)) static void bin_add_to_tree(vs_alloc_block **bin, vs_alloc_block *block) {
+  tree_add(bin, block);
 }
 
-__attribute__((noinline)) static void bin_tree_add(vs_alloc_row *row, uint32_t bin, vs_alloc_block *block) {
-  tree_add(&row->bins[bin], block);
+/* Adds the block to its bin, which is not empty. */
+__attribute__((noinline)) static void bin_add(vs_alloc_block **bin, vs_alloc_block *block) {
+  if ((*bin)->is_in_tree) bin_add_to_tree(bin, block);
+  else if (list_add(bin, block) >= VS_ALLOC_LONG_LIST) list_to_tree(bin);
 }
 
 void vs_alloc_lane_add(vs_alloc_lane *lane, vs_alloc_block *block) {
-  const uint32_t index = vs_alloc_bin_of(block->size), r = index / VS_ALLOC_BINS, b = index % VS_ALLOC_BINS;
+  const uint32_t index = vs_alloc_bin_of(block->size), r = index / VS_ALLOC_BINS;
   VS_ASSERT(r < lane->row_count && block->lane == lane && block->place == VS_PLACE_FREE);
   block->bin = (uint16_t)index;
-  vs_alloc_row *row = &lane->rows[r];
-  row->used |= UINT64_C(1) << b;
+  block->is_in_tree = false;
+  vs_alloc_block **bin = &lane->bins[index];
+  if (*bin != NULL) {
+    bin_add(bin, block);
+    return;
+  }
+  block->left = block->right = NULL;
+  *bin = block;
+  lane->used[r] |= UINT64_C(1) << index % VS_ALLOC_BINS;
   lane->used_rows |= UINT64_C(1) << r;
-  lane->free_blocks++;
-  lane->free_bytes += block->size;
-  if ((row->trees >> b & 1) != 0) bin_tree_add(row, b, block);
-  else if (list_add(&row->bins[b], block) >= VS_ALLOC_LONG_LIST) bin_to_tree(row, b);
 }
 
-void vs_alloc_lane_remove_tree(vs_alloc_row *row, uint32_t bin, vs_alloc_block *block) {
-  tree_remove(&row->bins[bin], block);
+void vs_alloc_lane_remove_tree(vs_alloc_lane *lane, vs_alloc_block *block) {
+  const uint32_t index = block->bin;
+  tree_remove(&lane->bins[index], block);
+  if (lane->bins[index] == NULL) vs_alloc_lane_empty_bin(lane, index);
 }
 
-static vs_alloc_block *bin_first(const vs_alloc_row *row, uint32_t b) {
-  return (row->trees >> b & 1) != 0 ? tree_first(row->bins[b]) : row->bins[b];
+static inline vs_alloc_block *bin_first(const vs_alloc_lane *lane, uint32_t index) {
+  vs_alloc_block *first = lane->bins[index];
+  return first->is_in_tree ? tree_first(first) : first;
 }
 
-static vs_alloc_block *bin_last(const vs_alloc_row *row, uint32_t b) {
-  return tree_last(row->bins[b]); /* right for a list, too: `right` leads to its end */
+static vs_alloc_block *bin_last(const vs_alloc_lane *lane, uint32_t index) {
+  return tree_last(lane->bins[index]); /* right for a list, too: `right` leads to its end */
 }
 
-/* The first block of the bin of at least `size` bytes. */
-static vs_alloc_block *bin_fit(const vs_alloc_row *row, uint32_t b, uint64_t size) {
-  vs_alloc_block *block = row->bins[b], *found = NULL;
-  if ((row->trees >> b & 1) == 0) {
+/* The first block of at least `size` bytes of a bin that is not empty. */
+static vs_alloc_block *bin_fit(const vs_alloc_lane *lane, uint32_t index, uint64_t size) {
+  vs_alloc_block *block = lane->bins[index], *found = NULL;
+  if (!block->is_in_tree) {
     while (block != NULL && block->size < size) block = block->right;
     return block;
   }
@@ -168,10 +177,10 @@ static vs_alloc_block *bin_fit(const vs_alloc_row *row, uint32_t b, uint64_t siz
   return found;
 }
 
-/* The block of the bin after `one`. */
-static vs_alloc_block *bin_after(const vs_alloc_row *row, uint32_t b, const vs_alloc_block *one) {
-  if ((row->trees >> b & 1) == 0) return one->right;
-  vs_alloc_block *block = row->bins[b], *found = NULL;
+/* The block after `one` in its bin. */
+static vs_alloc_block *bin_after(const vs_alloc_lane *lane, const vs_alloc_block *one) {
+  if (!one->is_in_tree) return one->right;
+  vs_alloc_block *block = lane->bins[one->bin], *found = NULL;
   while (block != NULL) {
     if (is_before(one, block)) {
       found = block;
@@ -183,10 +192,10 @@ static vs_alloc_block *bin_after(const vs_alloc_row *row, uint32_t b, const vs_a
   return found;
 }
 
-/* The block of the bin before `one`. */
-static vs_alloc_block *bin_before(const vs_alloc_row *row, uint32_t b, const vs_alloc_block *one) {
-  if ((row->trees >> b & 1) == 0) return one->left;
-  vs_alloc_block *block = row->bins[b], *found = NULL;
+/* The block before `one` in its bin. */
+static vs_alloc_block *bin_before(const vs_alloc_lane *lane, const vs_alloc_block *one) {
+  if (!one->is_in_tree) return one->left;
+  vs_alloc_block *block = lane->bins[one->bin], *found = NULL;
   while (block != NULL) {
     if (is_before(block, one)) {
       found = block;
@@ -198,59 +207,68 @@ static vs_alloc_block *bin_before(const vs_alloc_row *row, uint32_t b, const vs_
   return found;
 }
 
-/* The first block of the bins after (r, b). */
-static vs_alloc_block *first_behind(const vs_alloc_lane *lane, uint32_t r, uint32_t b) {
-  if (r < lane->row_count) {
-    const uint64_t bins = lane->rows[r].used & ~((UINT64_C(2) << b) - 1);
-    if (bins != 0) return bin_first(&lane->rows[r], (uint32_t)__builtin_ctzll(bins));
-  }
-  const uint64_t rows = lane->used_rows & ~((UINT64_C(2) << r) - 1);
+/* The first block of the rows of `rows`, a part of used_rows; NULL if that is empty. */
+static inline vs_alloc_block *first_of_rows(const vs_alloc_lane *lane, uint64_t rows) {
   if (rows == 0) return NULL;
-  const vs_alloc_row *row = &lane->rows[__builtin_ctzll(rows)];
-  return bin_first(row, (uint32_t)__builtin_ctzll(row->used));
+  const uint32_t r = (uint32_t)__builtin_ctzll(rows);
+  return bin_first(lane, r * VS_ALLOC_BINS + (uint32_t)__builtin_ctzll(lane->used[r]));
 }
 
-/* The last block of the bins before (r, b). */
-static vs_alloc_block *last_before(const vs_alloc_lane *lane, uint32_t r, uint32_t b) {
-  const uint64_t bins = lane->rows[r].used & ((UINT64_C(1) << b) - 1);
-  if (bins != 0) return bin_last(&lane->rows[r], 63 - (uint32_t)__builtin_clzll(bins));
-  const uint64_t rows = lane->used_rows & ((UINT64_C(1) << r) - 1);
+/* Likewise the last. */
+static vs_alloc_block *last_of_rows(const vs_alloc_lane *lane, uint64_t rows) {
   if (rows == 0) return NULL;
-  const vs_alloc_row *row = &lane->rows[63 - __builtin_clzll(rows)];
-  return bin_last(row, 63 - (uint32_t)__builtin_clzll(row->used));
+  const uint32_t r = 63 - (uint32_t)__builtin_clzll(rows);
+  return bin_last(lane, r * VS_ALLOC_BINS + 63 - (uint32_t)__builtin_clzll(lane->used[r]));
+}
+
+/* The first block of the bins behind one. */
+static inline vs_alloc_block *first_behind(const vs_alloc_lane *lane, uint32_t index) {
+  const uint32_t r = index / VS_ALLOC_BINS;
+  const uint64_t bins = lane->used[r] >> index % VS_ALLOC_BINS >> 1;
+  if (bins != 0) return bin_first(lane, index + 1 + (uint32_t)__builtin_ctzll(bins));
+  return first_of_rows(lane, lane->used_rows & ~UINT64_C(1) << r);
+}
+
+/* The last block of the bins before one. */
+static vs_alloc_block *last_before(const vs_alloc_lane *lane, uint32_t index) {
+  const uint32_t r = index / VS_ALLOC_BINS;
+  const uint64_t bins = lane->used[r] & ((UINT64_C(1) << index % VS_ALLOC_BINS) - 1);
+  if (bins != 0) return bin_last(lane, r * VS_ALLOC_BINS + 63 - (uint32_t)__builtin_clzll(bins));
+  return last_of_rows(lane, lane->used_rows & ((UINT64_C(1) << r) - 1));
 }
 
 vs_alloc_block *vs_alloc_lane_fit(const vs_alloc_lane *lane, uint64_t size) {
-  const uint32_t index = vs_alloc_bin_of(size), r = index / VS_ALLOC_BINS, b = index % VS_ALLOC_BINS;
-  if (r < lane->row_count && (lane->rows[r].used >> b & 1) != 0) {
-    vs_alloc_block *block = bin_fit(&lane->rows[r], b, size);
+  const uint32_t index = vs_alloc_bin_of(size);
+  if ((lane->used[index / VS_ALLOC_BINS] >> index % VS_ALLOC_BINS & 1) != 0) {
+    vs_alloc_block *block = bin_fit(lane, index, size);
     if (block != NULL) return block;
   }
-  return first_behind(lane, r, b);
+  return first_behind(lane, index);
 }
 
 vs_alloc_block *vs_alloc_lane_after(const vs_alloc_lane *lane, const vs_alloc_block *block) {
-  const uint32_t r = block->bin / VS_ALLOC_BINS, b = block->bin % VS_ALLOC_BINS;
-  vs_alloc_block *next = bin_after(&lane->rows[r], b, block);
-  return next != NULL ? next : first_behind(lane, r, b);
+  vs_alloc_block *next = bin_after(lane, block);
+  return next != NULL ? next : first_behind(lane, block->bin);
 }
 
 vs_alloc_block *vs_alloc_lane_before(const vs_alloc_lane *lane, const vs_alloc_block *block) {
-  const uint32_t r = block->bin / VS_ALLOC_BINS, b = block->bin % VS_ALLOC_BINS;
-  vs_alloc_block *previous = bin_before(&lane->rows[r], b, block);
-  return previous != NULL ? previous : last_before(lane, r, b);
+  vs_alloc_block *previous = bin_before(lane, block);
+  return previous != NULL ? previous : last_before(lane, block->bin);
 }
 
 vs_alloc_block *vs_alloc_lane_first(const vs_alloc_lane *lane) {
-  if (lane->used_rows == 0) return NULL;
-  const vs_alloc_row *row = &lane->rows[__builtin_ctzll(lane->used_rows)];
-  return bin_first(row, (uint32_t)__builtin_ctzll(row->used));
+  return first_of_rows(lane, lane->used_rows);
 }
 
-vs_alloc_block *vs_alloc_lane_last(const vs_alloc_lane *lane) {
-  if (lane->used_rows == 0) return NULL;
-  const vs_alloc_row *row = &lane->rows[63 - __builtin_clzll(lane->used_rows)];
-  return bin_last(row, 63 - (uint32_t)__builtin_clzll(row->used));
+vs_alloc_block *vs_alloc_lane_last(const vs_alloc_lane *lane) { return last_of_rows(lane, lane->used_rows); }
+
+void vs_alloc_lane_sum(const vs_alloc_lane *lane, uint64_t *blocks, uint64_t *bytes) {
+  *blocks = *bytes = 0;
+  for (const vs_alloc_block *block = vs_alloc_lane_first(lane); block != NULL;
+       block = vs_alloc_lane_after(lane, block)) {
+    *bytes += block->size;
+    ++*blocks;
+  }
 }
 
 /* ---- unmapped ranges ----------------------------------------------------------------------------------------- */
@@ -274,35 +292,31 @@ void vs_alloc_unmapped_remove(vs_alloc_lane *lane, vs_alloc_block *block) {
 
 /* ---- invariant ------------------------------------------------------------------------------------------------- */
 
-static const char *bin_check(const vs_alloc_lane *lane, uint32_t r, uint32_t b, uint64_t *count,
-                             uint64_t *bytes) {
-  const vs_alloc_row *row = &lane->rows[r];
-  if ((row->used >> b & 1) != (row->bins[b] != NULL)) return "used bits = bins with blocks";
-  if (row->bins[b] == NULL) return (row->trees >> b & 1) != 0 ? "an empty bin is a list" : NULL;
+static const char *bin_check(const vs_alloc_lane *lane, uint32_t index) {
+  const bool is_used = (lane->used[index / VS_ALLOC_BINS] >> index % VS_ALLOC_BINS & 1) != 0;
+  if (is_used != (lane->bins[index] != NULL)) return "used bits = bins with blocks";
+  if (!is_used) return NULL;
   const vs_alloc_block *last = NULL;
-  for (vs_alloc_block *block = bin_first(row, b); block != NULL; block = bin_after(row, b, block)) {
-    if (block->bin != r * VS_ALLOC_BINS + b || block->bin != vs_alloc_bin_of(block->size))
+  for (vs_alloc_block *block = bin_first(lane, index); block != NULL; block = bin_after(lane, block)) {
+    if (block->bin != index || block->bin != vs_alloc_bin_of(block->size))
       return "a block is in the bin of its size";
+    if (block->is_in_tree != lane->bins[index]->is_in_tree) return "a bin is a list or a treap";
     if (last != NULL && !is_before(last, block)) return "a bin is in order of size, registration and address";
     if (block->lane != lane || block->place != VS_PLACE_FREE) return "bins hold free blocks of their lane";
     last = block;
-    *bytes += block->size;
-    ++*count;
   }
   return NULL;
 }
 
 const char *vs_alloc_lane_check(const vs_alloc_lane *lane) {
-  uint64_t count = 0, bytes = 0;
-  for (uint32_t r = 0; r < lane->row_count; r++) {
-    if (((lane->used_rows >> r & 1) != 0) != (lane->rows[r].used != 0))
-      return "used rows = rows with used bins";
-    for (uint32_t b = 0; b < VS_ALLOC_BINS; b++) {
-      const char *broken = bin_check(lane, r, b, &count, &bytes);
-      if (broken != NULL) return broken;
-    }
+  for (uint32_t r = 0; r < VS_ALLOC_MOST_ROWS; r++) {
+    if (((lane->used_rows >> r & 1) != 0) != (lane->used[r] != 0)) return "used rows = rows with used bins";
+    if (r >= lane->row_count && lane->used[r] != 0) return "used rows have bins";
   }
-  if (count != lane->free_blocks || bytes != lane->free_bytes) return "a lane's sums = its bins";
+  for (uint32_t index = 0; index < lane->row_count * VS_ALLOC_BINS; index++) {
+    const char *broken = bin_check(lane, index);
+    if (broken != NULL) return broken;
+  }
   for (const vs_alloc_block *block = lane->unmapped; block != NULL; block = block->right) {
     if (block->place != VS_PLACE_UNMAPPED || block->lane != lane)
       return "the unmapped list holds unmapped blocks";

@@ -13,8 +13,9 @@
  *
  * Unmapped address ranges are few, so they are a list by address, through `left` and `right`.
  *
- * Invariant: bit r of `used_rows` = row r has a used bin; bit b of row.used = bin b is not empty; bit b of row.trees = it
- * is a treap; free_blocks and free_bytes = sums over all bins. */
+ * Invariant: bit r of `used_rows` = row r has a used bin; bit b of used[r] = bin b of row r is not empty. All blocks of a bin
+ * know whether it is a treap. A bin's index is row * 64 + bin; the rows from row_count on have no bins, and none of them is
+ * used. */
 #ifndef VS_ALLOC_BINS_H
 #define VS_ALLOC_BINS_H
 
@@ -24,29 +25,24 @@ struct vs_alloc_pool;
 
 enum {
   VS_ALLOC_BINS = 64,
-  VS_ALLOC_MOST_ROWS = 48,
+  VS_ALLOC_MOST_ROWS = 50, /* the last row has the sizes from 2^63 */
   VS_ALLOC_LONG_LIST = VS_HOSTILE ? 3 : 24,
   VS_ALLOC_UNIT_SHIFT = 9
 };
 
-typedef struct vs_alloc_row {
-  uint64_t used, trees;
-  vs_alloc_block *bins[VS_ALLOC_BINS];
-} vs_alloc_row;
-
 struct vs_alloc_lane {
   uint64_t stream;
   struct vs_alloc_pool *pool;
+  vs_alloc_block **bins; /* by index */
   uint64_t used_rows;
-  vs_alloc_row *rows;
-  uint32_t row_count;
-  vs_alloc_block *unmapped; /* lowest address first */
-  uint64_t free_blocks, free_bytes;
   uint64_t allocated_bytes,
-      allocated_peak; /* of its allocated blocks; the peak since the last reset of peaks */
+      allocated_peak;       /* of its allocated blocks; the peak since the last reset of peaks */
+  vs_alloc_block *unmapped; /* lowest address first */
+  uint32_t row_count;
+  uint64_t used[VS_ALLOC_MOST_ROWS];
 };
 
-/* Row 0 is computed as if its sizes were 64 .. 127, which avoids a branch. */
+/* The index of the bin for blocks of a size. Row 0 is computed as if its sizes were 64 .. 127, which avoids a branch. */
 static inline uint32_t vs_alloc_bin_of(uint64_t size) {
   const uint64_t units = size >> VS_ALLOC_UNIT_SHIFT;
   const uint32_t shift = 57 - (uint32_t)__builtin_clzll(units | VS_ALLOC_BINS);
@@ -59,31 +55,32 @@ void vs_alloc_lane_deinit(const vs_host *host, vs_alloc_lane *lane);
 
 void vs_alloc_lane_add(vs_alloc_lane *lane, vs_alloc_block *block);
 
-/* The rare cases of removal: the bin is a treap, or becomes empty. */
-void vs_alloc_lane_remove_tree(vs_alloc_row *row, uint32_t bin, vs_alloc_block *block);
-static inline void vs_alloc_lane_empty_bin(vs_alloc_lane *lane, uint32_t row, uint32_t bin) {
-  const uint64_t bit = UINT64_C(1) << bin;
-  VS_ASSERT(lane->rows[row].bins[bin] == NULL);
-  lane->rows[row].used &= ~bit;
-  lane->rows[row].trees &= ~bit;
-  lane->used_rows &= ~((uint64_t)(lane->rows[row].used == 0) << row);
+/* The rare case of removal: the bin is a treap. */
+void vs_alloc_lane_remove_tree(vs_alloc_lane *lane, vs_alloc_block *block);
+
+/* Clears the bits of a bin that became empty. */
+static inline void vs_alloc_lane_empty_bin(vs_alloc_lane *lane, uint32_t index) {
+  const uint32_t r = index / VS_ALLOC_BINS;
+  const uint64_t bit = UINT64_C(1) << index % VS_ALLOC_BINS;
+  VS_ASSERT(lane->bins[index] == NULL);
+  lane->used[r] &= ~bit;
+  if (lane->used[r] == 0) lane->used_rows &= ~(UINT64_C(1) << r);
 }
 
 static inline void vs_alloc_lane_remove(vs_alloc_lane *lane, vs_alloc_block *block) {
-  const uint32_t r = block->bin / VS_ALLOC_BINS, b = block->bin % VS_ALLOC_BINS;
-  VS_ASSERT(block->lane == lane && block->place == VS_PLACE_FREE &&
-            block->bin == vs_alloc_bin_of(block->size));
-  VS_ASSERT(lane->free_blocks > 0 && lane->free_bytes >= block->size);
-  vs_alloc_row *row = &lane->rows[r];
-  if ((row->trees >> b & 1) != 0) {
-    vs_alloc_lane_remove_tree(row, b, block);
-  } else {
-    if (block->right != NULL) block->right->left = block->left;
-    *(block->left != NULL ? &block->left->right : &row->bins[b]) = block->right;
+  const uint32_t index = block->bin;
+  VS_ASSERT(block->lane == lane && block->place == VS_PLACE_FREE && index == vs_alloc_bin_of(block->size));
+  if (block->is_in_tree) {
+    vs_alloc_lane_remove_tree(lane, block);
+    return;
   }
-  lane->free_blocks--;
-  lane->free_bytes -= block->size;
-  if (row->bins[b] == NULL) vs_alloc_lane_empty_bin(lane, r, b);
+  if (block->right != NULL) block->right->left = block->left;
+  if (block->left != NULL) {
+    block->left->right = block->right;
+  } else {
+    lane->bins[index] = block->right;
+    if (block->right == NULL) vs_alloc_lane_empty_bin(lane, index);
+  }
 }
 
 /* The first block of at least `size` bytes, NULL if there is none. */
@@ -94,6 +91,9 @@ vs_alloc_block *vs_alloc_lane_after(const vs_alloc_lane *lane, const vs_alloc_bl
 vs_alloc_block *vs_alloc_lane_before(const vs_alloc_lane *lane, const vs_alloc_block *block);
 vs_alloc_block *vs_alloc_lane_first(const vs_alloc_lane *lane);
 vs_alloc_block *vs_alloc_lane_last(const vs_alloc_lane *lane);
+
+/* Counts the lane's free blocks and their bytes. */
+void vs_alloc_lane_sum(const vs_alloc_lane *lane, uint64_t *blocks, uint64_t *bytes);
 
 void vs_alloc_unmapped_add(vs_alloc_lane *lane, vs_alloc_block *block);
 void vs_alloc_unmapped_remove(vs_alloc_lane *lane, vs_alloc_block *block);

@@ -30,13 +30,15 @@ typedef struct vs_alloc_extent vs_alloc_extent;
 typedef struct vs_alloc_use vs_alloc_use;
 
 struct vs_alloc_block {
-  uint64_t address, size;       /* multiples of 512 */
-  vs_alloc_block *prev, *next;  /* neighbours in the segment */
-  vs_alloc_block *left, *right; /* FREE, UNMAPPED: see bins.h. A spare block: `right` is the next spare one */
-  vs_alloc_lane *lane;          /* its pool and stream; constant */
-  vs_context context;           /* of the allocation; none while cached */
-  uint8_t place;                /* vs_alloc_place */
-  uint16_t bin;                 /* FREE: row * 64 + bin, of its size */
+  uint64_t address, size;      /* multiples of 512 */
+  vs_alloc_block *prev, *next; /* neighbours in the segment */
+  vs_alloc_block *left,
+      *right; /* FREE, UNMAPPED: see bins.h. ALLOCATED, spare: `right` is the next of its chain, list */
+  vs_alloc_lane *lane; /* its pool and stream; constant */
+  vs_context context;  /* of the allocation; none while cached */
+  uint8_t place;       /* vs_alloc_place */
+  bool is_in_tree;     /* FREE: its bin is a treap */
+  uint16_t bin;        /* FREE: the index of its bin, see bins.h */
   /* the second 64 bytes */
   uint64_t requested; /* by the last allocation, before rounding */
   uint64_t born;      /* number of that allocation */
@@ -52,12 +54,67 @@ static inline bool vs_alloc_is_split(const vs_alloc_block *block) {
   return block->prev != NULL || block->next != NULL;
 }
 
-/* Blocks are parts of slabs. Unused ones are in a list, so that taking one cannot fail after a reserve. */
+/* ---- the table of addresses: allocated blocks ------------------------------------------------------------ */
+
+/* Chains by a hash of the address; a block's chain goes on through its `right`. Invariant: capacity is 0 or a power of two from 2 on; a
+ * block is in the chain of its address. */
+typedef struct vs_alloc_table {
+  vs_alloc_block **chains;
+  uint64_t capacity;
+  uint32_t shift; /* 64 - log2(capacity) */
+} vs_alloc_table;
+
+/* Makes at least `count` chains, 2 or more. Before the first reserve only vs_alloc_table_next can be called. */
+VS_MUST_CHECK vs_status vs_alloc_table_reserve(const vs_host *host, vs_alloc_table *table, uint64_t count);
+void vs_alloc_table_deinit(const vs_host *host, vs_alloc_table *table);
+
+/* The chain of an address. Neighbouring addresses differ by 512 bytes at least: the golden ratio spreads them. */
+static inline vs_alloc_block **vs_alloc_table_chain(const vs_alloc_table *table, uint64_t address) {
+  VS_ASSERT(table->capacity >= 2);
+  return &table->chains[((address >> 9) * UINT64_C(0x9e3779b97f4a7c15)) >> table->shift];
+}
+
+static inline void vs_alloc_table_add(vs_alloc_table *table, vs_alloc_block *block) {
+  vs_alloc_block **chain = vs_alloc_table_chain(table, block->address);
+  block->right = *chain;
+  *chain = block;
+}
+
+/* Where the block of an address is linked; NULL there if there is none. */
+static inline vs_alloc_block **vs_alloc_table_link(const vs_alloc_table *table, uint64_t address) {
+  vs_alloc_block **link = vs_alloc_table_chain(table, address);
+  while (*link != NULL && (*link)->address != address) link = &(*link)->right;
+  return link;
+}
+
+/* NULL if there is none. */
+static inline vs_alloc_block *vs_alloc_table_find(const vs_alloc_table *table, uint64_t address) {
+  return *vs_alloc_table_link(table, address);
+}
+
+/* Removes the block of an address from the table and returns it; NULL if there is none. */
+static inline vs_alloc_block *vs_alloc_table_take(vs_alloc_table *table, uint64_t address) {
+  vs_alloc_block **link = vs_alloc_table_link(table, address), *block = *link;
+  if (block != NULL) *link = block->right;
+  return block;
+}
+
+/* The blocks of the table one after the other: first after NULL, and NULL after the last. */
+vs_alloc_block *vs_alloc_table_next(const vs_alloc_table *table, const vs_alloc_block *last);
+
+/* Executes the invariant; NULL if it holds, else what does not, in words. */
+const char *vs_alloc_table_check(const vs_alloc_table *table);
+
+/* ---- all blocks -------------------------------------------------------------------------------------------- */
+
+/* Blocks are parts of slabs. Unused ones are in a list, so that taking one cannot fail after a reserve. The table has a chain for
+ * each block that exists, so adding one to it cannot fail either. */
 enum { VS_ALLOC_SLAB = VS_HOSTILE ? 4 : 256 };
 
 typedef struct vs_alloc_blocks {
   vs_alloc_block *spare; /* list through `right` */
   uint64_t spare_count;
+  vs_alloc_table allocated;
   VS_VEC(vs_alloc_block *) slabs;
 } vs_alloc_blocks;
 
@@ -83,69 +140,6 @@ static inline void vs_alloc_blocks_give(vs_alloc_blocks *blocks, vs_alloc_block 
   block->right = blocks->spare;
   blocks->spare = block;
   blocks->spare_count++;
-}
-
-/* ---- the table of addresses: allocated blocks ------------------------------------------------------------ */
-
-/* Open addressing, linear probing, removal by shifting back. Invariant: capacity is 0 or a power of two, 4 * count <=
- * capacity; no free entry lies between an address' home and its entry. */
-typedef struct vs_alloc_table {
-  vs_alloc_block **entries; /* NULL: free */
-  uint64_t capacity, count;
-  uint32_t shift; /* 64 - log2(capacity) */
-} vs_alloc_table;
-
-VS_MUST_CHECK vs_status vs_alloc_table_grow(const vs_host *host, vs_alloc_table *table);
-void vs_alloc_table_deinit(const vs_host *host, vs_alloc_table *table);
-
-VS_MUST_CHECK static inline vs_status vs_alloc_table_reserve(const vs_host *host, vs_alloc_table *table) {
-  return 4 * (table->count + 1) <= table->capacity ? VS_OK : vs_alloc_table_grow(host, table);
-}
-
-/* Neighbouring addresses differ by 512 bytes at least: the golden ratio spreads them. */
-static inline uint64_t vs_alloc_table_home(const vs_alloc_table *table, uint64_t address) {
-  return ((address >> 9) * UINT64_C(0x9e3779b97f4a7c15)) >> table->shift;
-}
-
-static inline void vs_alloc_table_add(vs_alloc_table *table, uint64_t address, vs_alloc_block *block) {
-  VS_ASSERT(4 * (table->count + 1) <= table->capacity);
-  const uint64_t mask = table->capacity - 1;
-  uint64_t i = vs_alloc_table_home(table, address);
-  while (table->entries[i] != NULL) i = (i + 1) & mask;
-  table->entries[i] = block;
-  table->count++;
-}
-
-/* Executes the invariant; NULL if it holds, else what does not, in words. */
-const char *vs_alloc_table_check(const vs_alloc_table *table);
-
-/* NULL if there is none. */
-static inline vs_alloc_block *vs_alloc_table_find(const vs_alloc_table *table, uint64_t address) {
-  if (table->count == 0) return NULL;
-  const uint64_t mask = table->capacity - 1;
-  uint64_t i = vs_alloc_table_home(table, address);
-  while (table->entries[i] != NULL && table->entries[i]->address != address) i = (i + 1) & mask;
-  return table->entries[i];
-}
-
-/* Removes the block of an address from the table and returns it; NULL if there is none. */
-static inline vs_alloc_block *vs_alloc_table_take(vs_alloc_table *table, uint64_t address) {
-  if (table->count == 0) return NULL;
-  const uint64_t mask = table->capacity - 1;
-  uint64_t i = vs_alloc_table_home(table, address);
-  while (table->entries[i] != NULL && table->entries[i]->address != address) i = (i + 1) & mask;
-  vs_alloc_block *block = table->entries[i];
-  if (block == NULL) return NULL;
-  /* An entry after the free slot i moves into it if i lies between the entry's home and the entry. */
-  for (uint64_t j = (i + 1) & mask; table->entries[j] != NULL; j = (j + 1) & mask) {
-    const uint64_t home = vs_alloc_table_home(table, table->entries[j]->address);
-    if (((j - home) & mask) < ((j - i) & mask)) continue;
-    table->entries[i] = table->entries[j];
-    i = j;
-  }
-  table->entries[i] = NULL;
-  table->count--;
-  return block;
 }
 
 #endif

@@ -107,7 +107,7 @@ vs_status vs_alloc_capture_reuse_free(vs_alloc *alloc, uint64_t stream, vs_conte
     }
     uses_forget(alloc, deferred->block);
     vs_vec_free(alloc->host, &deferred->markers);
-    vs_alloc_complete_free(alloc, deferred->block, context);
+    vs_alloc_pending_end(alloc, deferred->block, context);
   }
   if (status == VS_OK) {
     VS_ASSERT(alloc->deferred.count == before && alloc->waiting >= before - kept);

@@ -5,8 +5,9 @@ typedef struct recount {
   const vs_alloc *alloc;
   const char *broken;
   int64_t figures[VS_ALLOC_PARTS][VS_ALLOC_GROUPS];
-  uint64_t reserved, private_reserved, allocated_blocks, pending_blocks, blocks;
+  uint64_t reserved, private_reserved, allocated_blocks, in_table, pending_blocks, blocks;
   uint64_t lane_allocated, owner_reserved; /* sums over lanes and private pools */
+  int64_t held[VS_ALLOC_PARTS];            /* bytes of pending blocks */
 } recount;
 
 static void expect(recount *tally, bool holds, const char *sentence) {
@@ -35,12 +36,16 @@ static void check_block(recount *tally, const vs_alloc_block *block) {
   switch ((vs_alloc_place)block->place) {
     case VS_PLACE_ALLOCATED:
       tally->allocated_blocks++;
-      expect(tally, vs_alloc_table_find(&tally->alloc->allocated, block->address) == block,
+      expect(tally, vs_alloc_table_find(&tally->alloc->blocks.allocated, block->address) == block,
              "allocated blocks are in the table");
       count(tally, part, VS_ALLOC_ALLOCATION, 1);
       count(tally, part, VS_ALLOC_ALLOCATED_BYTES, block->size);
       break;
-    case VS_PLACE_PENDING: tally->pending_blocks++; break;
+    case VS_PLACE_PENDING:
+      tally->pending_blocks++;
+      tally->held[VS_ALLOC_ALL] += (int64_t)block->size;
+      tally->held[part] += (int64_t)block->size;
+      break;
     case VS_PLACE_FREE:
       if (vs_alloc_is_split(block) && block->extent == NULL) {
         count(tally, part, VS_ALLOC_INACTIVE_SPLIT, 1);
@@ -49,8 +54,6 @@ static void check_block(recount *tally, const vs_alloc_block *block) {
       return;
     case VS_PLACE_UNMAPPED: expect(tally, block->extent != NULL, "unmapped blocks lie in extents"); return;
   }
-  count(tally, part, VS_ALLOC_ACTIVE, 1);
-  count(tally, part, VS_ALLOC_ACTIVE_BYTES, block->size);
   count(tally, part, VS_ALLOC_REQUESTED_BYTES, block->requested);
 }
 
@@ -142,14 +145,22 @@ static void check_figures(recount *tally) {
   const vs_alloc *alloc = tally->alloc;
   for (int part = 0; part < VS_ALLOC_PARTS; part++) {
     const vs_alloc_figures *figures = &alloc->statistics.part[part];
+    expect(tally, alloc->held[part].bytes == tally->held[part], "held = pending blocks");
     for (int group = 0; group < VS_ALLOC_GROUPS; group++) {
+      if (group == VS_ALLOC_ACTIVE || group == VS_ALLOC_ACTIVE_BYTES) continue; /* not kept */
       expect(tally, figures->current[group] == tally->figures[part][group],
              "statistics = sums over all blocks");
       expect(tally, figures->peak[group] >= figures->current[group], "peak >= current");
     }
   }
+  expect(tally, alloc->held[VS_ALLOC_ALL].blocks == (int64_t)tally->pending_blocks, "held = pending blocks");
+  expect(tally,
+         alloc->held[VS_ALLOC_ALL].blocks ==
+             alloc->held[VS_ALLOC_SMALL].blocks + alloc->held[VS_ALLOC_LARGE].blocks,
+         "held = its parts");
+  expect(tally, tally->pending_blocks == 0 || alloc->waiting > 0, "pending blocks wait");
   expect(tally, tally->reserved == alloc->reserved, "reserved = all blocks with memory");
-  expect(tally, tally->allocated_blocks == alloc->allocated.count, "the table = allocated blocks");
+  expect(tally, tally->allocated_blocks == tally->in_table, "the table = allocated blocks");
   expect(tally, (alloc->limit == VS_ALLOC_NO_LIMIT) == (alloc->fraction >= 1),
          "a limit where there is a fraction");
   expect(tally, tally->lane_allocated == (uint64_t)tally->figures[VS_ALLOC_ALL][VS_ALLOC_ALLOCATED_BYTES],
@@ -161,6 +172,7 @@ static void check_figures(recount *tally) {
                  all = alloc->blocks.slabs.count * (uint64_t)VS_ALLOC_SLAB;
   expect(tally, alloc->settings.release_lock ? blocks <= all : blocks == all,
          "every block of a slab is spare or in a segment");
+  expect(tally, alloc->blocks.allocated.capacity >= all, "the table has a chain for each block");
 }
 
 /* Private pools: each has users or is freeable, and only pools that exist are freeable or lend. */
@@ -203,10 +215,11 @@ const char *vs_alloc_check(vs_alloc *alloc) {
   recount tally = {.alloc = alloc};
   vs_alloc_for_each_pool(alloc, check_pool, &tally);
   if (tally.broken != NULL) return tally.broken;
-  const char *broken = vs_alloc_table_check(&alloc->allocated);
+  const vs_alloc_table *table = &alloc->blocks.allocated;
+  const char *broken = vs_alloc_table_check(table);
   if (broken != NULL) return broken;
-  for (uint64_t i = 0; i < alloc->allocated.capacity; i++)
-    if (alloc->allocated.entries[i] != NULL) check_once(&tally, alloc->allocated.entries[i]);
+  for (vs_alloc_block *block = NULL; (block = vs_alloc_table_next(table, block)) != NULL; tally.in_table++)
+    check_once(&tally, block);
   check_owners(&tally);
   check_extents(&tally);
   check_pending(&tally);

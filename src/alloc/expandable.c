@@ -146,8 +146,7 @@ static vs_status map_block(vs_alloc *alloc, vs_alloc_block *block, uint64_t size
     block->size = bytes;
     vs_alloc_unmapped_add(lane, rest);
   }
-  (void)vs_alloc_merge(alloc, block, block->prev);
-  (void)vs_alloc_merge(alloc, block, block->next);
+  vs_alloc_merge(alloc, block);
   vs_alloc_cache_add(block);
   vs_alloc_reserved_add(alloc, lane->pool, bytes);
   vs_alloc_tell(alloc, VS_EVENT_SEGMENT_MAP, address, bytes, lane, context);
@@ -248,8 +247,7 @@ vs_status vs_alloc_unmap(vs_alloc *alloc, vs_alloc_block *block, vs_context cont
   block->address = address;
   block->size = bytes;
   block->place = VS_PLACE_UNMAPPED;
-  (void)vs_alloc_merge(alloc, block, block->prev);
-  (void)vs_alloc_merge(alloc, block, block->next);
+  vs_alloc_merge(alloc, block);
   vs_alloc_unmapped_add(lane, block);
   vs_alloc_reserved_take(alloc, lane->pool, bytes);
   alloc->statistics.num_device_free++;

@@ -8,10 +8,16 @@
 
 /* ---- out of memory --------------------------------------------------------------------------------------------- */
 
+static uint64_t free_bytes(const vs_alloc_lane *lane) {
+  uint64_t blocks, bytes;
+  vs_alloc_lane_sum(lane, &blocks, &bytes);
+  return bytes;
+}
+
 static void sum_free(void *ctx, vs_alloc_pool *pool) {
   uint64_t *sum = ctx;
   if (pool->owner == NULL) return;
-  for (size_t i = 0; i < pool->lanes.count; i++) *sum += pool->lanes.data[i]->free_bytes;
+  for (size_t i = 0; i < pool->lanes.count; i++) *sum += free_bytes(pool->lanes.data[i]);
 }
 
 void vs_alloc_oom_note(vs_alloc *alloc, const vs_alloc_request *request) {
@@ -65,6 +71,11 @@ const vs_alloc_oom *vs_alloc_last_oom(const vs_alloc *alloc) { return alloc->has
 
 /* ---- the fallbacks, in order --------------------------------------------------------------------------------------- */
 
+static bool look_up(const vs_alloc *alloc, vs_alloc_request *request) {
+  request->block = vs_alloc_look_up(alloc, request->lane, request->size, request->is_expandable);
+  return request->block != NULL;
+}
+
 /* Searches the cache of pools that lend, for a request of the default pool. Blocks of expandable segments are
  * skipped, as in PyTorch. */
 static vs_status borrow(vs_alloc *alloc, vs_alloc_request *request) {
@@ -74,9 +85,10 @@ static vs_status borrow(vs_alloc *alloc, vs_alloc_request *request) {
     vs_alloc_owner *owner = alloc->lenders.slots[at].value;
     vs_alloc_request other = *request;
     other.pool = request->pool->is_small ? &owner->small : &owner->large;
-    VS_TRY(vs_alloc_lane_of(alloc, other.pool, request->stream, &other.lane));
+    other.lane = vs_alloc_lane_of(alloc, other.pool, request->stream);
+    if (other.lane == NULL) return VS_NO_MEMORY;
     other.is_expandable = false;
-    if (!vs_alloc_look_up(alloc, &other)) continue;
+    if (!look_up(alloc, &other)) continue;
     VS_ASSERT(other.block->lane == other.lane && other.block->extent == NULL);
     *request = other;
     return VS_OK;
@@ -109,7 +121,7 @@ vs_status vs_alloc_find_block(vs_alloc *alloc, vs_alloc_request *request) {
   vs_alloc_step step = VS_ALLOC_AFTER_CALLBACK;
   request->driver_size = vs_alloc_driver_size(alloc, request->size);
   const bool was_freed = alloc->hooks.free_memory != NULL && alloc->hooks.free_memory(alloc->hooks.ctx);
-  if (!was_freed || !vs_alloc_look_up(alloc, request)) {
+  if (!was_freed || !look_up(alloc, request)) {
     const vs_status status = try_fallbacks(alloc, request, &step);
     if (status == VS_NOT_FOUND) return fail_out_of_memory(alloc, request);
     if (status == VS_LIMIT) return reject(alloc, request);

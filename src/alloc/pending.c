@@ -23,7 +23,7 @@ bool vs_alloc_is_caller_capturing(const vs_alloc *alloc, const vs_alloc_block *b
 }
 
 vs_status vs_alloc_record_stream(vs_alloc *alloc, uint64_t address, uint64_t stream) {
-  vs_alloc_block *block = vs_alloc_table_find(&alloc->allocated, address);
+  vs_alloc_block *block = vs_alloc_table_find(&alloc->blocks.allocated, address);
   if (block == NULL) return VS_NOT_FOUND;
   if (stream == block->lane->stream) return VS_OK;
   const bool is_capturing = vs_alloc_is_caller_capturing(alloc, block);
@@ -136,7 +136,7 @@ static void use_finish(vs_alloc *alloc, vs_alloc_use *use, vs_context context) {
   vs_host_free(alloc->host, use, sizeof *use);
   alloc->pending--;
   alloc->waiting--;
-  if (--block->event_count == 0 && block->uses == NULL) vs_alloc_complete_free(alloc, block, context);
+  if (--block->event_count == 0 && block->uses == NULL) vs_alloc_pending_end(alloc, block, context);
 }
 
 /* ---- deferral ------------------------------------------------------------------------------------------------- */
@@ -190,7 +190,7 @@ vs_status vs_alloc_deferred_finish(vs_alloc *alloc, const vs_pool_id *only, vs_c
     alloc->deferred.count--;
     alloc->waiting--;
     memmove(deferred, deferred + 1, (alloc->deferred.count - at) * sizeof *deferred);
-    if (block->event_count == 0) vs_alloc_complete_free(alloc, block, context);
+    if (block->event_count == 0) vs_alloc_pending_end(alloc, block, context);
   }
   return VS_OK;
 }
@@ -199,7 +199,7 @@ vs_status vs_alloc_deferred_finish(vs_alloc *alloc, const vs_pool_id *only, vs_c
 
 vs_status vs_alloc_pending_add(vs_alloc *alloc, vs_alloc_block *block) {
   VS_ASSERT(block->place == VS_PLACE_ALLOCATED && block->uses != NULL && alloc->recorded > 0);
-  block->place = VS_PLACE_PENDING;
+  vs_alloc_pending_begin(alloc, block);
   alloc->recorded--;
   if (vs_alloc_is_caller_capturing(alloc, block)) return defer(alloc, block, true);
   if (waits_for_capture(alloc, block)) return defer(alloc, block, false);
@@ -290,8 +290,9 @@ void vs_alloc_pending_deinit(vs_alloc *alloc) {
     vs_vec_free(alloc->host, &alloc->deferred.data[i].markers);
   }
   vs_vec_free(alloc->host, &alloc->deferred);
-  for (uint64_t i = 0; i < alloc->allocated.capacity; i++)
-    if (alloc->allocated.entries[i] != NULL) uses_deinit(alloc, alloc->allocated.entries[i]->uses);
+  for (const vs_alloc_block *block = NULL;
+       (block = vs_alloc_table_next(&alloc->blocks.allocated, block)) != NULL;)
+    uses_deinit(alloc, block->uses);
   for (size_t i = 0; i < alloc->spare_events.count; i++)
     (void)alloc->device.ops->event_destroy(alloc->device.ctx, alloc->spare_events.data[i]);
   vs_vec_free(alloc->host, &alloc->spare_events);

@@ -4,13 +4,13 @@
 
 /* ---- lanes ------------------------------------------------------------------------------------------------- */
 
-vs_status vs_alloc_lane_of_slow(vs_alloc *alloc, vs_alloc_pool *pool, uint64_t stream, vs_alloc_lane **lane) {
+vs_alloc_lane *vs_alloc_lane_of_slow(vs_alloc *alloc, vs_alloc_pool *pool, uint64_t stream) {
   size_t at = 0;
   while (at < pool->lanes.count && pool->lanes.data[at]->stream < stream) at++;
   if (at == pool->lanes.count || pool->lanes.data[at]->stream != stream) {
-    VS_TRY(vs_vec_reserve(alloc->host, &pool->lanes, 1));
+    if (vs_vec_reserve(alloc->host, &pool->lanes, 1) != VS_OK) return NULL;
     vs_alloc_lane *made = vs_host_alloc(alloc->host, sizeof *made);
-    if (made == NULL) return VS_NO_MEMORY;
+    if (made == NULL) return NULL;
     *made = (vs_alloc_lane){.stream = stream, .pool = pool};
     memmove(&pool->lanes.data[at + 1], &pool->lanes.data[at],
             (pool->lanes.count - at) * sizeof *pool->lanes.data);
@@ -18,8 +18,7 @@ vs_status vs_alloc_lane_of_slow(vs_alloc *alloc, vs_alloc_pool *pool, uint64_t s
     pool->lanes.count++;
   }
   VS_ASSERT(pool->lanes.data[at]->stream == stream && pool->lanes.data[at]->pool == pool);
-  *lane = pool->recent[vs_alloc_recent_of(stream)] = pool->lanes.data[at];
-  return VS_OK;
+  return pool->recent[vs_alloc_recent_of(stream)] = pool->lanes.data[at];
 }
 
 void vs_alloc_pool_deinit(vs_alloc *alloc, vs_alloc_pool *pool) {
@@ -48,8 +47,8 @@ static vs_status owner_create(vs_alloc *alloc, vs_pool_id id, vs_alloc_owner **o
   if (owner == NULL) return VS_NO_MEMORY;
   *owner = (vs_alloc_owner){
       .id = id,
-      .small = {.is_small = true, .part = VS_ALLOC_SMALL, .owner = owner},
-      .large = {.part = VS_ALLOC_LARGE, .owner = owner},
+      .small = {.is_small = true, .part = VS_ALLOC_SMALL, .figures = alloc->small.figures, .owner = owner},
+      .large = {.part = VS_ALLOC_LARGE, .figures = alloc->large.figures, .owner = owner},
   };
   const vs_status status =
       vs_alloc_hash_order_add(alloc->host, &alloc->owners, vs_alloc_owner_key(id), owner);
@@ -160,7 +159,7 @@ void vs_alloc_for_each_pool(const vs_alloc *alloc, void (*visit)(void *ctx, vs_a
 
 void vs_alloc_reserved_add(vs_alloc *alloc, vs_alloc_pool *pool, uint64_t bytes) {
   alloc->reserved += bytes;
-  vs_alloc_increase(alloc, pool->part, VS_ALLOC_RESERVED_BYTES, bytes);
+  vs_alloc_increase(alloc, pool, VS_ALLOC_RESERVED_BYTES, bytes);
   alloc->statistics.num_device_alloc++;
   if (pool->owner == NULL) return;
   pool->owner->reserved += bytes;
@@ -172,7 +171,7 @@ void vs_alloc_reserved_add(vs_alloc *alloc, vs_alloc_pool *pool, uint64_t bytes)
 void vs_alloc_reserved_take(vs_alloc *alloc, vs_alloc_pool *pool, uint64_t bytes) {
   VS_ASSERT(alloc->reserved >= bytes && (pool->owner == NULL || pool->owner->reserved >= bytes));
   alloc->reserved -= bytes;
-  vs_alloc_decrease(alloc, pool->part, VS_ALLOC_RESERVED_BYTES, bytes);
+  vs_alloc_decrease(alloc, pool, VS_ALLOC_RESERVED_BYTES, bytes);
   if (pool->owner == NULL) return;
   pool->owner->reserved -= bytes;
   if (pool->owner->calls > 0) pool->owner->calls--;

@@ -5,17 +5,15 @@
 #include "alloc/state.h"
 
 static inline uint32_t vs_alloc_recent_of(uint64_t stream) {
-  return (uint32_t)((stream * UINT64_C(0x9e3779b97f4a7c15)) >> 62);
+  return (uint32_t)((stream * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - VS_ALLOC_RECENT_BITS));
 }
 
-VS_MUST_CHECK vs_status vs_alloc_lane_of_slow(vs_alloc *alloc, vs_alloc_pool *pool, uint64_t stream,
-                                              vs_alloc_lane **lane);
+/* The lane of a stream, created if need be; NULL: there is no memory for it. */
+vs_alloc_lane *vs_alloc_lane_of_slow(vs_alloc *alloc, vs_alloc_pool *pool, uint64_t stream);
 
-VS_MUST_CHECK static inline vs_status vs_alloc_lane_of(vs_alloc *alloc, vs_alloc_pool *pool, uint64_t stream,
-                                                       vs_alloc_lane **lane) {
-  *lane = pool->recent[vs_alloc_recent_of(stream)];
-  return *lane != NULL && (*lane)->stream == stream ? VS_OK
-                                                    : vs_alloc_lane_of_slow(alloc, pool, stream, lane);
+static inline vs_alloc_lane *vs_alloc_lane_of(vs_alloc *alloc, vs_alloc_pool *pool, uint64_t stream) {
+  vs_alloc_lane *lane = pool->recent[vs_alloc_recent_of(stream)];
+  return lane != NULL && lane->stream == stream ? lane : vs_alloc_lane_of_slow(alloc, pool, stream);
 }
 
 /* The private pool to which a route leads a request; NULL for none. */

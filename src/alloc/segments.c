@@ -47,7 +47,7 @@ vs_status vs_alloc_segment_get(vs_alloc *alloc, vs_alloc_request *request, bool 
     return result == VS_DEVICE_OUT_OF_MEMORY ? VS_NOT_FOUND : vs_device_status(result);
   }
   alloc->registrations += alloc->settings.rules->orders_by_segment;
-  vs_alloc_increase(alloc, pool->part, VS_ALLOC_SEGMENT, 1);
+  vs_alloc_increase(alloc, pool, VS_ALLOC_SEGMENT, 1);
   vs_alloc_reserved_add(alloc, pool, size);
   if (pool->owner != NULL) pool->owner->calls++;
   if (size >= alloc->max_split_size) vs_alloc_stat_increase(&alloc->statistics.oversize_segments, 1);
@@ -78,7 +78,7 @@ static vs_status release_segment(vs_alloc *alloc, vs_alloc_block *block, vs_cont
   vs_alloc_tell(alloc, VS_EVENT_SEGMENT_FREE, block->address, block->size, lane,
                 vs_alloc_either(context, block->segment_context));
   vs_alloc_reserved_take(alloc, lane->pool, block->size);
-  vs_alloc_decrease(alloc, lane->pool->part, VS_ALLOC_SEGMENT, 1);
+  vs_alloc_decrease(alloc, lane->pool, VS_ALLOC_SEGMENT, 1);
   if (block->size >= alloc->max_split_size) vs_alloc_stat_decrease(&alloc->statistics.oversize_segments, 1);
   vs_alloc_lane_remove(lane, block);
   vs_alloc_blocks_give(&alloc->blocks, block);

@@ -29,7 +29,7 @@
 #define VS_ALLOC_TOO_LARGE    (UINT64_C(1) << 60) /* such requests fail at once */
 #define VS_ALLOC_NO_LIMIT     UINT64_MAX
 
-enum { VS_ALLOC_RECENT = 4 };
+enum { VS_ALLOC_RECENT_BITS = 4, VS_ALLOC_RECENT = 1 << VS_ALLOC_RECENT_BITS };
 
 typedef struct vs_alloc_owner vs_alloc_owner;
 
@@ -37,6 +37,7 @@ typedef struct vs_alloc_owner vs_alloc_owner;
 typedef struct vs_alloc_pool {
   bool is_small;
   vs_alloc_part part;                     /* of the statistics */
+  vs_alloc_figures *figures;              /* those of `part` */
   vs_alloc_owner *owner;                  /* NULL: a default pool */
   uint64_t lookups;                       /* counted while garbage is collected */
   VS_VEC(vs_alloc_lane *) lanes;          /* by rising stream */
@@ -90,6 +91,11 @@ typedef struct vs_alloc_deferred {
   VS_VEC(uint64_t) markers;
 } vs_alloc_deferred;
 
+/* Pending blocks of a part. */
+typedef struct vs_alloc_held {
+  int64_t blocks, bytes;
+} vs_alloc_held;
+
 typedef struct vs_alloc_class_of_stream {
   uint64_t stream;
   char name[VS_ALLOC_CLASS_NAME];
@@ -103,7 +109,6 @@ struct vs_alloc {
   uint64_t recorded;    /* allocated blocks that have uses */
   uint64_t max_split_size, large_segment;
   bool has_divisions, is_expandable, collects_garbage;
-  vs_alloc_table allocated;
   vs_alloc_blocks blocks;
   vs_alloc_pool small, large;
   vs_observer observer;
@@ -128,7 +133,8 @@ struct vs_alloc {
   vs_alloc_extent *extents;
   VS_VEC(vs_alloc_class_of_stream) stream_classes;
 
-  vs_alloc_hash_order queues; /* of streams, by their hashes */
+  vs_alloc_hash_order queues;         /* of streams, by their hashes */
+  vs_alloc_held held[VS_ALLOC_PARTS]; /* pending blocks */
   VS_VEC(vs_alloc_deferred) deferred;
   VS_VEC(uint64_t) spare_events; /* created once, recorded often */
 
@@ -150,25 +156,31 @@ typedef struct vs_alloc_request {
 
 /* ---- statistics and events ----------------------------------------------------------------------------------- */
 
+static inline void vs_alloc_peak_note(vs_alloc_figures *figures, vs_alloc_group group, int64_t value) {
+  if (value > figures->peak[group]) figures->peak[group] = value;
+}
+
 static inline void vs_alloc_raise(vs_alloc_figures *figures, vs_alloc_group group, int64_t amount) {
-  const int64_t current = figures->current[group] += amount;
-  if (current > figures->peak[group]) figures->peak[group] = current;
+  vs_alloc_peak_note(figures, group, figures->current[group] += amount);
 }
 
 /* Totals are kept only for the small and the large pools, since those of all memory are their sums. */
-static inline void vs_alloc_increase(vs_alloc *alloc, vs_alloc_part part, vs_alloc_group group,
+static inline void vs_alloc_increase(vs_alloc *alloc, const vs_alloc_pool *pool, vs_alloc_group group,
                                      uint64_t amount) {
   vs_alloc_raise(&alloc->statistics.part[VS_ALLOC_ALL], group, (int64_t)amount);
-  vs_alloc_raise(&alloc->statistics.part[part], group, (int64_t)amount);
-  alloc->statistics.part[part].allocated[group] += (int64_t)amount;
+  vs_alloc_raise(pool->figures, group, (int64_t)amount);
+  pool->figures->allocated[group] += (int64_t)amount;
 }
 
-static inline void vs_alloc_decrease(vs_alloc *alloc, vs_alloc_part part, vs_alloc_group group,
+static inline void vs_alloc_decrease(vs_alloc *alloc, const vs_alloc_pool *pool, vs_alloc_group group,
                                      uint64_t amount) {
-  VS_ASSERT(alloc->statistics.part[part].current[group] >= (int64_t)amount);
+  VS_ASSERT(pool->figures->current[group] >= (int64_t)amount);
   alloc->statistics.part[VS_ALLOC_ALL].current[group] -= (int64_t)amount;
-  alloc->statistics.part[part].current[group] -= (int64_t)amount;
+  pool->figures->current[group] -= (int64_t)amount;
 }
+
+/* Writes the figures of active blocks, see statistics.h. */
+void vs_alloc_active_count(vs_alloc *alloc);
 
 static inline vs_context vs_alloc_either(vs_context first, vs_context second) {
   return first != VS_CONTEXT_NONE ? first : second;

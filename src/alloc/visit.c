@@ -47,8 +47,8 @@ static void take_pending_heads(head_list *heads) {
 }
 
 static void heads_find(vs_alloc *alloc, head_list *heads) {
-  for (uint64_t i = 0; i < alloc->allocated.capacity; i++)
-    if (alloc->allocated.entries[i] != NULL) take_head(heads, alloc->allocated.entries[i]);
+  for (vs_alloc_block *block = NULL; (block = vs_alloc_table_next(&alloc->blocks.allocated, block)) != NULL;)
+    take_head(heads, block);
   vs_alloc_for_each_pool(alloc, take_free_heads, heads);
   take_pending_heads(heads);
 }
@@ -141,7 +141,8 @@ static vs_status skip_block(void *ctx, const vs_alloc_block_info *block) {
 
 void vs_alloc_mark_snapshot(vs_alloc *alloc, vs_pool_id pool) {
   if (alloc->observer.event == NULL) return;
-  uint64_t active = (uint64_t)alloc->statistics.part[VS_ALLOC_ALL].current[VS_ALLOC_ACTIVE_BYTES];
+  uint64_t active = (uint64_t)(alloc->statistics.part[VS_ALLOC_ALL].current[VS_ALLOC_ALLOCATED_BYTES] +
+                               alloc->held[VS_ALLOC_ALL].bytes);
   if (!vs_pool_id_is_default(pool)) {
     active = 0;
     const vs_alloc_visitor visitor = {&active, add_active, skip_block};
@@ -160,13 +161,13 @@ void vs_alloc_mark_snapshot(vs_alloc *alloc, vs_pool_id pool) {
 /* ---- single blocks and streams ----------------------------------------------------------------------------------- */
 
 bool vs_alloc_find(const vs_alloc *alloc, uint64_t address, vs_alloc_block_info *block) {
-  const vs_alloc_block *found = vs_alloc_table_find(&alloc->allocated, address);
+  const vs_alloc_block *found = vs_alloc_table_find(&alloc->blocks.allocated, address);
   if (found != NULL) *block = describe(found);
   return found != NULL;
 }
 
 vs_status vs_alloc_base(const vs_alloc *alloc, uint64_t address, uint64_t *base, uint64_t *size) {
-  const vs_alloc_block *block = vs_alloc_table_find(&alloc->allocated, address);
+  const vs_alloc_block *block = vs_alloc_table_find(&alloc->blocks.allocated, address);
   if (block == NULL) return VS_NOT_FOUND;
   while (!is_head(block)) block = block->prev;
   *base = block->address;
@@ -184,15 +185,14 @@ static void visit_lanes(void *ctx, vs_alloc_pool *pool) {
   const stream_visit *visit = ctx;
   for (size_t i = 0; i < pool->lanes.count; i++) {
     const vs_alloc_lane *lane = pool->lanes.data[i];
-    const vs_alloc_stream_figures figures = {
+    vs_alloc_stream_figures figures = {
         .stream = lane->stream,
         .pool = vs_alloc_pool_id(pool),
         .is_small = pool->is_small,
-        .free_blocks = lane->free_blocks,
-        .free_bytes = lane->free_bytes,
         .allocated_bytes = lane->allocated_bytes,
         .allocated_peak = lane->allocated_peak,
     };
+    vs_alloc_lane_sum(lane, &figures.free_blocks, &figures.free_bytes);
     visit->visit(visit->ctx, &figures);
   }
 }

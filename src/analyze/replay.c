@@ -172,14 +172,13 @@ static bool is_too_much(vs_replay_course *r, const vs_replay_request *request) {
 }
 
 /* Every block may have been looked at where the cache was emptied. */
-static void count_work(vs_replay_course *r, const vs_replay_request *request, int64_t retries) {
-  const vs_alloc_statistics *statistics = vs_alloc_statistics_of(r->alloc);
-  if (request->kind < VS_REPLAY_FAIL && statistics->num_alloc_retries == retries) return;
+static void count_work(vs_replay_course *r, const vs_replay_request *request, uint64_t retries) {
+  if (request->kind < VS_REPLAY_FAIL && vs_alloc_retries(r->alloc) == retries) return;
   r->device.work += vs_replay_visit_work(r);
 }
 
 static vs_status run_one(vs_replay_course *r, const vs_replay_request *request) {
-  const int64_t retries = vs_alloc_statistics_of(r->alloc)->num_alloc_retries;
+  const uint64_t retries = vs_alloc_retries(r->alloc);
   if (request->is_doubtful && r->options->follows) return VS_OK;
   if (is_too_much(r, request)) {
     r->out->is_cut = true;

@@ -39,7 +39,7 @@ static vs_record_facts facts_of(const vs_live_device *device) {
                            .device = (int32_t)device->index};
 }
 
-static void record_held(vs_live_device *device) {
+__attribute__((noinline)) static void record_held(vs_live_device *device) {
   const vs_record_facts facts = facts_of(device);
   VS_ASSERT(device->is_held && device->held.kind == VS_EVENT_FREE_REQUESTED);
   device->is_held = false;
@@ -145,13 +145,16 @@ vs_status vs_live_device_destroy(vs_live_device *device) {
 
 /* ---- memory */
 
-/* The calling thread's stack, where it is wanted; taken before the lock. */
-static vs_context stack_of_caller(const vs_live *live, uint32_t when) {
-  const uint32_t wanted = atomic_load_explicit(&live->stacks_wanted, memory_order_relaxed);
-  if ((wanted & when) == 0) return VS_CONTEXT_NONE;
+__attribute__((noinline)) static vs_context stack_take(const vs_live *live, uint32_t wanted) {
   const vs_live_thread *thread = vs_live_thread_of(&live->identity);
   if (thread != NULL && thread->stack != VS_CONTEXT_NONE) return thread->stack;
   return (wanted & VS_STACKS_NATIVE) != 0 ? vs_record_capture(live->stacks) : VS_CONTEXT_NONE;
+}
+
+/* The calling thread's stack, where it is wanted; taken before the lock. */
+static inline vs_context stack_of_caller(const vs_live *live, uint32_t when) {
+  const uint32_t wanted = atomic_load_explicit(&live->stacks_wanted, memory_order_relaxed);
+  return (wanted & when) == 0 ? VS_CONTEXT_NONE : stack_take(live, wanted);
 }
 
 /* Whether the allocator counted a failure since the last call. Not every VS_DEVICE_MEMORY is one: a driver without free
@@ -165,25 +168,30 @@ static bool has_new_oom(vs_live_device *device) {
   return ooms != before;
 }
 
+/* Leaves the card after an allocation that failed for want of memory, and tells of it. Out of line, so that an allocation needs no
+ * memory for the failure. */
+__attribute__((noinline)) static vs_status fail_without_memory(vs_live_device *device, uint64_t size) {
+  vs_live *live = device->live;
+  const bool is_told = !vs_backend_is_async(device); /* the other back end has no observers */
+  VS_ASSERT(!is_told || vs_alloc_last_oom(device->alloc) != NULL);
+  const vs_alloc_oom oom = is_told ? *vs_alloc_last_oom(device->alloc) : (vs_alloc_oom){.requested = size};
+  vs_live_leave(device);
+  vs_live_thread_failed(&live->identity, device->index, &oom);
+  if (is_told) vs_live_tell_oom(live, device->index, &oom);
+  return vs_live_fail(live, VS_DEVICE_MEMORY,
+                      "device %u has no memory for %U bytes (vs_live_oom_write has PyTorch's message)",
+                      device->index, size);
+}
+
 vs_status vs_live_malloc(vs_live *live, uint32_t index, uint64_t size, uint64_t stream, uint64_t *address) {
   const vs_context context = stack_of_caller(live, VS_STACKS_ON_MALLOC);
   vs_live_device *device = vs_live_enter(live, index);
   if (device == NULL) return vs_live_no_device(live, index);
   const vs_status status = vs_backend_malloc(device, size, stream, context, address);
   VS_ASSERT(status != VS_OK || size == 0 || *address != 0);
-  if (status != VS_DEVICE_MEMORY || !has_new_oom(device)) {
-    vs_live_leave(device);
-    return vs_live_result(live, status);
-  }
-  const bool is_told = !vs_backend_is_async(device); /* the other back end has no observers */
-  VS_ASSERT(!is_told || vs_alloc_last_oom(device->alloc) != NULL);
-  const vs_alloc_oom oom = is_told ? *vs_alloc_last_oom(device->alloc) : (vs_alloc_oom){.requested = size};
+  if (status == VS_DEVICE_MEMORY && has_new_oom(device)) return fail_without_memory(device, size);
   vs_live_leave(device);
-  vs_live_thread_failed(&live->identity, index, &oom);
-  if (is_told) vs_live_tell_oom(live, index, &oom);
-  return vs_live_fail(live, status,
-                      "device %u has no memory for %U bytes (vs_live_oom_write has PyTorch's message)", index,
-                      size);
+  return vs_live_result(live, status);
 }
 
 vs_status vs_live_free(vs_live *live, uint32_t index, uint64_t address) {

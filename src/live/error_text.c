@@ -17,12 +17,12 @@ vs_status vs_live_no_device(const vs_live *live, uint32_t index) {
                       index, count);
 }
 
-vs_status vs_live_result(const vs_live *live, vs_status status) {
-  return status == VS_OK ? VS_OK : vs_live_fail(live, status, "%s", vs_status_text(status));
+vs_status vs_live_failed(const vs_live *live, vs_status status) {
+  return vs_live_fail(live, status, "%s", vs_status_text(status));
 }
 
-vs_status vs_live_address_result(const vs_live *live, vs_status status, uint64_t address) {
-  if (status != VS_NOT_FOUND) return vs_live_result(live, status);
+vs_status vs_live_address_failed(const vs_live *live, vs_status status, uint64_t address) {
+  if (status != VS_NOT_FOUND) return vs_live_failed(live, status);
   return vs_live_fail(
       live, status,
       "no allocation begins at address 0x%x: it was freed already, or it never came from this device",

@@ -11,10 +11,18 @@ vs_status vs_live_fail(const vs_live *live, vs_status status, const char *format
 /* VS_BAD_ARGUMENT: there is no card of that number. */
 vs_status vs_live_no_device(const vs_live *live, uint32_t index);
 
-/* Returns `status`; of a failure it keeps the general sentence of that status. */
-vs_status vs_live_result(const vs_live *live, vs_status status);
+/* The general sentence of a failure. */
+vs_status vs_live_failed(const vs_live *live, vs_status status);
 
 /* Likewise, but VS_NOT_FOUND means that no allocation begins at `address`. */
-vs_status vs_live_address_result(const vs_live *live, vs_status status, uint64_t address);
+vs_status vs_live_address_failed(const vs_live *live, vs_status status, uint64_t address);
+
+/* Both for any status: a success has no sentence. */
+static inline vs_status vs_live_result(const vs_live *live, vs_status status) {
+  return status == VS_OK ? VS_OK : vs_live_failed(live, status);
+}
+static inline vs_status vs_live_address_result(const vs_live *live, vs_status status, uint64_t address) {
+  return status == VS_OK ? VS_OK : vs_live_address_failed(live, status, address);
+}
 
 #endif

@@ -78,7 +78,8 @@ static void bins_are_a_sorted_array(void **state) {
                                 .size = draw_size(&random),
                                 .registration = (uint32_t)random_below(&random, 3),
                                 .lane = &w.lane,
-                                .place = VS_PLACE_FREE};
+                                .place = VS_PLACE_FREE,
+                                .is_in_tree = block->is_in_tree}; /* as its last bin left it */
       vs_alloc_lane_add(&w.lane, block);
     }
     w.is_free[i] = !w.is_free[i];
@@ -128,6 +129,9 @@ static void table_finds_what_it_holds(void **state) {
   fault_host host;
   fault_host_init(&host, FAULT_NEVER);
   vs_alloc_table table = {0};
+  uint64_t count = 0;
+  assert_null(vs_alloc_table_next(&table, NULL));
+  expect_ok(vs_alloc_table_reserve(&host.host, &table, 1));
   static bool is_in[BLOCKS];
   for (uint64_t i = 0; i < BLOCKS; i++)
     w.blocks[i] = (vs_alloc_block){.address = UINT64_C(0x200000000000) + i * 2097152};
@@ -139,10 +143,11 @@ static void table_finds_what_it_holds(void **state) {
       assert_null(vs_alloc_table_take(&table, address));
     } else {
       assert_null(vs_alloc_table_find(&table, address));
-      expect_ok(vs_alloc_table_reserve(&host.host, &table));
-      vs_alloc_table_add(&table, address, &w.blocks[i]);
+      expect_ok(vs_alloc_table_reserve(&host.host, &table, count + 1));
+      vs_alloc_table_add(&table, &w.blocks[i]);
     }
     is_in[i] = !is_in[i];
+    count += is_in[i] ? UINT64_C(1) : UINT64_MAX;
     const uint64_t other = random_below(&random, BLOCKS);
     assert_ptr_equal(vs_alloc_table_find(&table, w.blocks[other].address),
                      is_in[other] ? &w.blocks[other] : NULL);

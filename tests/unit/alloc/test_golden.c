@@ -297,6 +297,35 @@ static void blocks_stay_with_their_stream(void **state) {
   end();
 }
 
+/* Nobody asks for figures while a block is pending: the peaks of active blocks are right afterwards, too. */
+static void active_peaks_count_pending_blocks(void **state) {
+  (void)state;
+  begin_on("", 16 * GIB, VS_SIM_EVENTS_AT_SYNC);
+  const uint64_t a = take_on(MIB, STREAM(0));
+  expect_ok(vs_alloc_record_stream(alloc, a, STREAM(1)));
+  expect_sim_ok(vs_sim_op(card.sim, 0, STREAM(1), VS_SIM_NODE_KERNEL));
+  give(a);
+  const uint64_t b = take_on(512, STREAM(0)); /* beside it */
+  expect_sim_ok(vs_sim_stream_synchronize(card.sim, 0, STREAM(1)));
+  give(b);
+  give(take_on(512, STREAM(0))); /* looks which are done first */
+  const vs_alloc_stat bytes = stat_of(VS_ALLOC_ACTIVE_BYTES, VS_ALLOC_SMALL);
+  assert_int_equal(bytes.current, 0);
+  assert_int_equal(bytes.peak, MIB + 512);
+  assert_int_equal(bytes.allocated, MIB + 1024);
+  assert_int_equal(stat_of(VS_ALLOC_ACTIVE, VS_ALLOC_ALL).peak, 2);
+  assert_int_equal(stat_of(VS_ALLOC_ACTIVE, VS_ALLOC_LARGE).peak, 0);
+  assert_int_equal(stat_of(VS_ALLOC_ALLOCATED_BYTES, VS_ALLOC_ALL).peak, MIB);
+  vs_alloc_reset_peak(alloc);
+  give(take_on(512, STREAM(0))); /* with nothing pending */
+  assert_int_equal(stat_of(VS_ALLOC_ACTIVE_BYTES, VS_ALLOC_ALL).peak, 512);
+  vs_alloc_reset_totals(alloc);
+  (void)take_on(512, STREAM(0));
+  assert_int_equal(stat_of(VS_ALLOC_ACTIVE, VS_ALLOC_SMALL).allocated, 1);
+  assert_int_equal(stat_of(VS_ALLOC_ACTIVE, VS_ALLOC_SMALL).freed, 0);
+  end();
+}
+
 static void recorded_blocks_stay_active(void **state) {
   (void)state;
   begin_on("", 16 * GIB, VS_SIM_EVENTS_AT_SYNC);
@@ -424,6 +453,7 @@ int main(void) {
       cmocka_unit_test(eight_steps),
       cmocka_unit_test(eight_steps_expandable),
       cmocka_unit_test(blocks_stay_with_their_stream),
+      cmocka_unit_test(active_peaks_count_pending_blocks),
       cmocka_unit_test(recorded_blocks_stay_active),
       cmocka_unit_test(streams_of_a_capture_are_not_asked),
       cmocka_unit_test(oversize_blocks_are_handed_out_whole),
