@@ -21,14 +21,14 @@ BEGINNING = """
     environment = {key: value for key, value in os.environ.items() if key not in ("LD_PRELOAD", "VRAMSCOPE_RECORD", "PYTHONPATH")}
     environment |= {"VRAMSCOPE_NVML": sys.argv[2], "VRAMSCOPE_FAKE_NVML": "machine.txt"}
 
-    def tell(name, cards=1):
+    def tell(name, cards=1, has_stats=True):
         row = f"memory.used = 20GiB\\nprocess = none\\nprocess = {os.getpid()} C 10GiB\\n"
         second = f"[card like 0]\\nuuid = GPU-a1b2c3d4-0000-4000-8000-000000000002\\n{row}"
         with open("machine.txt", "w") as file:
             file.write(f"include = {sys.argv[3]}/h200.txt\\n[card 0]\\n{row}{second * (cards - 1)}")
         told = subprocess.run([sys.argv[1], "exporter", "--once"], env=environment, capture_output=True, text=True)
         assert told.returncode == 0, told.stderr
-        stats = [torch.cuda.memory_stats(device) for device in range(torch.cuda.device_count())]
+        stats = [torch.cuda.memory_stats(device) for device in range(torch.cuda.device_count() if has_stats else 0)]
         print("told", json.dumps({"name": name, "pid": os.getpid(), "exporter": told.stdout, "stats": stats}), flush=True)
 
     def take(mib, device=0):
@@ -175,6 +175,35 @@ def test_a_recording_that_begins_late_and_ends(tmp_path):
     assert compare(told["within"])["peak_allocated_bytes"][0] == 500 * MiB
     assert figures(told["behind"]["exporter"]) == {}
     assert compare(told["again"])["peak_allocated_bytes"][0] == 110 * MiB
+
+
+def test_a_process_without_pytorchs_allocator_has_none(tmp_path):
+    """Also not one that is forked from a process that has them: it has its parent's open, which are not taken for its own."""
+    told = run(tmp_path, """
+        import time
+
+        def shared(pid):
+            names = []
+            for fd in os.listdir(f"/proc/{pid}/fd"):
+                try:
+                    names.append(os.readlink(f"/proc/{pid}/fd/{fd}"))
+                except OSError:
+                    pass
+            return sum("vramscope-figures" in name for name in names)
+
+        before = shared(os.getpid())
+        kept = [take(100)]
+        tell("parent")
+        child = os.fork()
+        if child == 0:
+            tell("child", has_stats=False)
+            os._exit(0)
+        os.waitpid(child, 0)
+        print("told", json.dumps({"name": "counts", "counts": [before, shared(os.getpid())]}))
+    """)
+    compare(told["parent"])
+    assert told["counts"]["counts"] == [0, 1]
+    assert figures(told["child"]["exporter"]) == {}
 
 
 def test_growth_is_that_of_the_report(tmp_path):

@@ -27,7 +27,7 @@ static void begin_era(device *d, uint32_t era) {
   d->told_blocks = d->told_segments = (vs_map){0};
   d->is_unsure = false;
   d->forks = vs_fork_generation();
-  d->figures = vs_own_figures_begin((uint32_t)(d - vs_memory_devices), era);
+  d->figures = NULL;
   d->era = era;
 }
 
@@ -117,30 +117,34 @@ static void note_call(vs_recorder *recorder, uint32_t era) {
 
 /* ---- the figures for other processes */
 
-static inline void tell_figures(const device *d, const vs_report *report) {
-  if (d->figures != NULL) vs_figures_tell(d->figures, d->era, report->allocated, report->reserved);
+/* Made by the first call that tells something, so that a process without PyTorch's allocator has none. */
+static inline vs_figures_device *figures_of(device *d) {
+  if (__builtin_expect(d->figures == NULL, 0))
+    d->figures = vs_own_figures_begin((uint32_t)(d - vs_memory_devices), d->era);
+  return d->figures;
 }
 
-static void forget_retries(const device *d) {
-  if (d->figures != NULL) vs_figures_set(&d->figures->retries, VS_FIGURES_UNKNOWN);
+static inline void tell_figures(device *d, const vs_report *report) {
+  vs_figures_tell(figures_of(d), d->era, report->allocated, report->reserved);
 }
+
+static void forget_retries(device *d) { vs_figures_set(&figures_of(d)->retries, VS_FIGURES_UNKNOWN); }
 
 /* Where cudaMalloc fails PyTorch flushes its cache and tries again, once for a request. What was flushed without such a failure, for the limit of a
  * memory fraction or by garbage collection, is not told apart; of the two only the first is a retry. */
-static void count_retry(const device *d, vs_request *request) {
+static void count_retry(device *d, vs_request *request) {
   const bool has_failed = request->has_failed, has_freed = request->has_freed;
   request->has_failed = request->has_freed = false;
-  if (__builtin_expect(!has_failed && !has_freed, 1) || d->figures == NULL) return;
-  if (has_failed) vs_figures_count(&d->figures->retries);
+  if (__builtin_expect(!has_failed && !has_freed, 1)) return;
+  if (has_failed) vs_figures_count(&figures_of(d)->retries);
   else forget_retries(d);
 }
 
 /* A request is refused only after its retry. */
-static void count_refusal(const device *d, const vs_report *report, vs_request *request) {
+static void count_refusal(device *d, const vs_report *report, vs_request *request) {
   request->has_failed = request->has_freed = false;
-  if (d->figures == NULL) return;
-  vs_figures_count(&d->figures->retries);
-  vs_figures_count(&d->figures->ooms);
+  vs_figures_count(&figures_of(d)->retries);
+  vs_figures_count(&figures_of(d)->ooms);
   tell_figures(d, report);
 }
 

@@ -16,7 +16,7 @@ typedef struct vs_memory_device {
   bool is_unsure; /* the segments are not all that there are */
   vs_live_blocks blocks;
   vs_own_segments segments;
-  vs_figures_device *figures; /* of this era, for other processes; NULL: there are none */
+  vs_figures_device *figures; /* of this era, for other processes; NULL: nothing was told in it */
   /* while older memory is learned: the addresses of blocks and of segments about which a call told */
   vs_map told_blocks, told_segments;
 } vs_memory_device;

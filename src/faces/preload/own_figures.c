@@ -10,6 +10,9 @@ typedef struct own {
   uint32_t forks; /* the generation of the process that they are about */
 } own;
 
+/* Written by any device where there is no memory for the figures. */
+static vs_figures_device unread;
+
 /* Changes by one exchange, so that no lock can be held while the process forks. */
 static own *_Atomic now;
 
@@ -42,7 +45,7 @@ static own *make(void) {
 vs_figures_device *vs_own_figures_begin(uint32_t device, uint32_t era) {
   own *const found = current();
   own *const o = found != NULL ? found : make();
-  if (o == NULL || device >= VS_FIGURES_DEVICES) return NULL;
+  if (o == NULL || device >= VS_FIGURES_DEVICES) return &unread;
   vs_figures *const figures = o->shared.memory;
   vs_figures_clear(&figures->device[device]);
   vs_figures_set(&figures->era, era);

@@ -1,4 +1,4 @@
-/* The figures of this process (record/figures.h), made when the first device of a recording is entered.
+/* The figures of this process (record/figures.h), made when the first device of a recording has something to tell.
  *
  * A child of a fork makes its own: the memory that it inherits is its parent's. */
 #ifndef VS_PRELOAD_OWN_FIGURES_H
@@ -6,7 +6,7 @@
 
 #include "record/figures.h"
 
-/* The row of a device, emptied for this era. NULL: there is no memory for the figures, and nothing is told. The device's lock is held. */
+/* The row of a device, emptied for this era. Where there is no memory for the figures it is a row that no one reads. The device's lock is held. */
 vs_figures_device *vs_own_figures_begin(uint32_t device, uint32_t era);
 
 /* No recording is written any more. */
