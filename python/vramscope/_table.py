@@ -16,7 +16,7 @@ class Table:
     Nothing is copied: what they make of it points into the table's memory and keeps it, also when the snapshot was closed.
     The rows do not change. Several threads may read one table."""
 
-    name: str  # "events", "blocks", "segments" or "live"
+    name: str  # "events", "allocations", "blocks", "segments", "live" or "owners"
 
     def __init__(self, name: str, file: _native.Reply) -> None:
         self.name = name

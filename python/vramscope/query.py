@@ -69,8 +69,9 @@ class Snapshot:
         return _READERS[_METHODS[method]["reply"]](reply)
 
     def table(self, what: str = "events", **parameters: Any) -> Table:
-        """A table for pandas, polars, DuckDB and pyarrow: "events", "blocks", "segments" (of the end) or "live"
-        (allocations at a moment). `parameters` are those of `export`: `device`, `filter`, and of "live" `at`.
+        """A table for pandas, polars, DuckDB and pyarrow: "events", "allocations" (of the whole trace), "blocks", "segments"
+        (of the end), "live" (allocations at a moment) or "owners" (the lines that allocated these). `parameters` are those of
+        `export`: `device`, `filter`, and of "live" and "owners" `at`.
         docs/formats/query.md, "export", describes the columns.
 
         Raises ArgumentError, NotFoundError."""

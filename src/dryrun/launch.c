@@ -202,7 +202,7 @@ static void say_of_store(void *ctx, const char *sentence) {
 static vs_status prepare(surroundings *s, const vs_sim_gpu *gpus, vs_error *error) {
   vs_launch *launch = s->launch;
   VS_TRY(vs_folder_create_for_processes(&launch->folder, folder_prefix, error));
-  VS_TRY(vs_shared_create(&launch->shared, VS_SHARE_SIZE, error));
+  VS_TRY(vs_shared_create(&launch->shared, "vramscope", VS_SHARE_SIZE, error));
   if (vs_sharedlock_init(launch->shared.memory) != VS_OK)
     return vs_fail(error, VS_UNSUPPORTED, VS_NO_OFFSET, "this system has no locks that processes can share");
   launch->machine = (vs_sim_machine *)((char *)launch->shared.memory + VS_SHARE_MACHINE_OFFSET);

@@ -359,6 +359,37 @@ vs_status vs_proc_mapped_file(const char *root, uint64_t pid, const char *ending
   return status;
 }
 
+/* Whether the file that `number` names in the folder of a process' files is the memory of that name. */
+static bool is_shared_memory(int folder, const char *number, const char *name) {
+  char wanted[PATH], target[PATH];
+  const ssize_t size = readlinkat(folder, number, target, sizeof target - 1);
+  if (size < 0) return false;
+  target[size] = 0;
+  vs_format(wanted, sizeof wanted, "/memfd:%s (deleted)", name);
+  return strcmp(target, wanted) == 0;
+}
+
+vs_status vs_proc_read_shared(const char *root, uint64_t pid, const char *name, uint32_t skip, void *to,
+                              size_t size) {
+  const int fd = pid == 0 ? -1 : open_at(root, pid, "fd");
+  DIR *const folder = fd < 0 ? NULL : fdopendir(fd);
+  vs_status status = VS_NOT_FOUND;
+  if (folder == NULL) {
+    if (fd >= 0) (void)close(fd);
+    return VS_IO;
+  }
+  for (struct dirent *entry; status == VS_NOT_FOUND && (entry = readdir(folder)) != NULL;) {
+    if (!is_shared_memory(fd, entry->d_name, name) || skip-- != 0) continue;
+    const int file = openat(fd, entry->d_name, O_RDONLY | O_CLOEXEC);
+    const bool is_read = file >= 0 && pread(file, to, size, 0) == (ssize_t)size;
+    if (file >= 0) (void)close(file);
+    if (!is_read) break;
+    status = VS_OK;
+  }
+  (void)closedir(folder);
+  return status;
+}
+
 vs_status vs_proc_variable(const char *root, uint64_t pid, const char *name, char *to, size_t capacity) {
   char entry[ENTRY];
   bool fits;

@@ -37,6 +37,11 @@ bool vs_proc_has_mapped(const char *root, uint64_t pid, const char *const *parts
 VS_MUST_CHECK vs_status vs_proc_mapped_file(const char *root, uint64_t pid, const char *ending, char *to,
                                             size_t capacity);
 
+/* Reads the beginning of memory that the process has open (os/shared.h, with `name`): `size` bytes of the one after the first `skip` of that name. Fails:
+ * VS_NOT_FOUND  there is none, or it is shorter; VS_IO  the list of its files cannot be read */
+VS_MUST_CHECK vs_status vs_proc_read_shared(const char *root, uint64_t pid, const char *name, uint32_t skip,
+                                            void *to, size_t size);
+
 /* A variable of the environment that the process was started with, NUL terminated; changes since then are not seen. Fails: VS_NOT_FOUND  it had
  * none of that name; VS_IO  it cannot be read; VS_LIMIT  it does not fit */
 VS_MUST_CHECK vs_status vs_proc_variable(const char *root, uint64_t pid, const char *name, char *to,

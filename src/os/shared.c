@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-vs_status vs_shared_create(vs_shared *shared, size_t size, vs_error *error) {
-  *shared = (vs_shared){.fd = vs_kernel_memory_file("vramscope"), .size = size};
+vs_status vs_shared_create(vs_shared *shared, const char *name, size_t size, vs_error *error) {
+  *shared = (vs_shared){.fd = vs_kernel_memory_file(name), .size = size};
   if (shared->fd < 0) return vs_os__fail(error, errno, "no shared memory");
   if (ftruncate(shared->fd, (off_t)size) == 0)
     shared->memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, shared->fd, 0);

@@ -12,7 +12,8 @@ typedef struct vs_shared {
   char path[64]; /* by which others open it: /proc/PID/fd/N */
 } vs_shared;
 
-VS_MUST_CHECK vs_status vs_shared_create(vs_shared *shared, size_t size, vs_error *error);
+/* `name` is what /proc calls the memory: "/memfd:NAME (deleted)". */
+VS_MUST_CHECK vs_status vs_shared_create(vs_shared *shared, const char *name, size_t size, vs_error *error);
 void vs_shared_close(vs_shared *shared);
 
 #endif

@@ -35,7 +35,14 @@ typedef enum vs_sort { VS_SORT_size, VS_SORT_start, VS_SORT_lifetime } vs_sort;
 typedef uint32_t vs_colour;
 enum { VS_COLOUR_ALLOCATION = VS_GROUP_BYS, VS_COLOURS };
 
-typedef enum vs_what { VS_WHAT_events, VS_WHAT_blocks, VS_WHAT_segments, VS_WHAT_live } vs_what;
+typedef enum vs_what {
+  VS_WHAT_events,
+  VS_WHAT_blocks,
+  VS_WHAT_segments,
+  VS_WHAT_live,
+  VS_WHAT_owners,
+  VS_WHAT_allocations
+} vs_what;
 
 typedef enum vs_written { VS_WRITTEN_pickle, VS_WRITTEN_json, VS_WRITTEN_vram } vs_written;
 

@@ -1,6 +1,7 @@
 /* The rows of each table. A time, address or id that is unknown is a null. */
 #include "query/table_rows.h"
 #include "query/export.h"
+#include "query/picture_query.h"
 #include "query/rows.h"
 
 /* The rows of one table while they are made: batches of them go to the sink. */
@@ -227,6 +228,98 @@ static vs_status put_live(table *t) {
   return status;
 }
 
+/* ---- the owners of what is live at a moment: the groups of the method "live" by line -------------------------- */
+
+static const vs_field owner_fields[] = {
+    {"device", VS_FIELD_I64},   {"owner", VS_FIELD_TEXT},      {"requested_bytes", VS_FIELD_U64},
+    {"blocks", VS_FIELD_U64},   {"block_bytes", VS_FIELD_U64}, {"filter", VS_FIELD_TEXT},
+    {"stack_id", VS_FIELD_U64}, {"place", VS_FIELD_TEXT},
+};
+
+/* Takes what is in the scratch text. */
+static void put_scratch(table *t, bool is_known) {
+  vs_text *text = &t->call->scratch;
+  if (is_known) vs_records_str(&t->rows, vs_text_view(text));
+  else vs_records_null(&t->rows);
+  text->bytes.count = 0;
+}
+
+static void put_owner(table *t, const vs_group *group) {
+  VS_ASSERT(t->call->scratch.bytes.count == 0);
+  vs_records_i64(&t->rows, t->call->device->slice->device);
+  vs_put_group_label(t->call, VS_BY_LINE, group);
+  put_scratch(t, true);
+  vs_records_u64(&t->rows, group->bytes);
+  vs_records_u64(&t->rows, group->count);
+  put_known(t, group->each != 0, group->each);
+  put_scratch(t, vs_put_group_filter(t->call, VS_BY_LINE, group));
+  put_stack(t, group->stack);
+  end_row(t);
+}
+
+static vs_status put_owners(table *t) {
+  vs_call *call = t->call;
+  vs_selection selection;
+  vs_groups groups;
+  VS_TRY(vs_selection_build(call, call->device, &selection));
+  const vs_status status = vs_selection_groups(call, &selection, VS_BY_LINE, &groups);
+  if (status == VS_OK) {
+    for (size_t i = 0; i < groups.list.count; i++) put_owner(t, &groups.list.data[i]);
+    vs_groups_deinit(call->engine->host, &groups);
+  }
+  vs_selection_deinit(call, &selection);
+  return status;
+}
+
+/* ---- all allocations, in the order of the method "allocations" by row ------------------------------------------ */
+
+static const vs_field allocation_fields[] = {
+    {"device", VS_FIELD_I64},          {"row", VS_FIELD_U64},         {"address", VS_FIELD_U64},
+    {"requested_bytes", VS_FIELD_U64}, {"stream", VS_FIELD_U64},      {"pool_a", VS_FIELD_U64},
+    {"pool_b", VS_FIELD_U64},          {"category", VS_FIELD_TEXT},   {"alloc_event", VS_FIELD_U64},
+    {"alloc_time_us", VS_FIELD_I64},   {"free_event", VS_FIELD_U64},  {"free_time_us", VS_FIELD_I64},
+    {"end_event", VS_FIELD_U64},       {"end_time_us", VS_FIELD_I64}, {"stack_id", VS_FIELD_U64},
+    {"place", VS_FIELD_TEXT},
+};
+
+static void put_allocation(table *t, const vs_items *items, uint32_t row) {
+  const vs_item item = vs_item_at(items, row);
+  const uint32_t block = items->lifetimes->rows.data[row].block;
+  const vs_snapshot *s = items->slice->snapshot;
+  vs_records_i64(&t->rows, items->slice->device);
+  vs_records_u64(&t->rows, row);
+  put_known(t, block == VS_NO_ROW || vs_block_has_address(s, &s->blocks.data[block]), item.address);
+  vs_records_u64(&t->rows, item.size);
+  put_stream_and_pool(t, item.stream, item.pool);
+  put_string(t, item.category);
+  put_event_and_time(t, items->slice, item.start);
+  put_event_and_time(t, items->slice, item.free_requested != VS_NO_EVENT ? item.free_requested : item.end);
+  put_event_and_time(t, items->slice, item.end);
+  put_stack(t, item.stack);
+  end_row(t);
+}
+
+static vs_status put_allocations_of(table *t, vs_device_cache *device) {
+  vs_call *call = t->call;
+  vs_device_cache *const asked = call->device;
+  vs_picture_query query;
+  call->request->drawn = VS_DRAWN_allocations;
+  call->device = device; /* of the query */
+  const vs_status status = vs_picture_query_build(call, &query);
+  for (uint32_t row = 0; status == VS_OK && row < query.items.count; row++)
+    if (query.bitmap == NULL || vs_filter_bitmap_has(query.bitmap, row)) put_allocation(t, &query.items, row);
+  call->device = asked;
+  return status;
+}
+
+static vs_status put_allocations(table *t) {
+  vs_call *call = t->call;
+  for (size_t i = 0; i < call->engine->devices.count; i++)
+    if (vs_export_covers(call, &call->engine->devices.data[i]))
+      VS_TRY(put_allocations_of(t, &call->engine->devices.data[i]));
+  return VS_OK;
+}
+
 /* ---- a table --------------------------------------------------------------------------------------------------- */
 
 static void put_view(table *t, const vs_slice *slice) {
@@ -252,6 +345,8 @@ static const struct {
     [VS_WHAT_blocks] = {TYPE("blocks", block_fields), VS_BLOCK_KEYS},
     [VS_WHAT_segments] = {TYPE("segments", segment_fields), VS_SEGMENT_KEYS},
     [VS_WHAT_live] = {TYPE("live", live_fields), 0},
+    [VS_WHAT_owners] = {TYPE("owners", owner_fields), 0},
+    [VS_WHAT_allocations] = {TYPE("allocations", allocation_fields), 0},
 };
 #undef TYPE
 
@@ -264,6 +359,8 @@ static vs_status put_all(table *t) {
   vs_call *call = t->call;
   const vs_what what = call->request->what;
   if (what == VS_WHAT_live) return put_live(t);
+  if (what == VS_WHAT_owners) return put_owners(t);
+  if (what == VS_WHAT_allocations) return put_allocations(t);
   VS_TRY(vs_filter_allow(&call->request->filter, call->engine->snapshot, tables[what].keys,
                          vs_table_rows_type(what)->name, call->error));
   VS_TRY(vs_filter_prepare(&call->request->filter, call->engine->snapshot, &call->engine->frames));

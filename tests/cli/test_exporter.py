@@ -499,9 +499,15 @@ def test_the_alerts_do_what_they_say():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def process_families():
+    """The samples' names that families.def has for processes."""
+    families = (ROOT / "src" / "faces" / "exporter" / "families.def").read_text()
+    return [f"vramscope_process_{name}{'_total' * (kind == 'COUNTER')}" for name, kind in re.findall(r'^VS_PROCESS\("(\w+)", (\w+)', families, re.M)]
+
+
 def test_the_files_of_the_fleet_name_metrics_that_there_are(once):
     # Every metric that the dashboard and the alerts use is a family of the exporter.
-    process_only = {"vramscope_process_pytorch_allocated_bytes", "vramscope_process_pytorch_reserved_bytes", "vramscope_process_libraries_bytes"}
+    process_only = set(process_families())
     have = {name for name, _ in once(LOADED)} | process_only | {"vramscope_gpu_retired_pages", "vramscope_gpu_retired_pages_pending"}
     for file in ("dashboard.json", "alerts.yml"):
         used = set(re.findall(r"vramscope_[a-z_]+", (FLEET / file).read_text()))
@@ -518,4 +524,5 @@ def test_the_guide_has_all_metrics(once):
     have = {name for name, _ in once(LOADED, "--dcgm-names")}
     assert {name for name in have if name.startswith("vramscope_gpu_")} <= set(rows) | {"vramscope_gpu_info", "vramscope_gpu_unknown", "vramscope_gpu_processes"}
     assert len(set(rows) - {"vramscope_gpu_processes"}) == len(set(names))
+    assert re.findall(r"^\| `(vramscope_process_\w+)` \|", guide, re.M) == process_families()
     assert set(re.findall(r"DCGM_\w+", "".join(rows.values()))) == set(re.findall(r'"(DCGM_\w+)"', families))

@@ -253,8 +253,8 @@ def test_export_takes_a_moment(vramscope):
 
 
 def test_export_table(vramscope):
-    tables = {name: vramscope("export", "--table", name, "snapshot.pickle", "csv").out for name in ("events", "blocks", "segments")}
-    assert len(set(tables.values())) == 3
+    tables = {name: vramscope("export", "--table", name, "snapshot.pickle", "csv").out for name in ("events", "allocations", "blocks", "segments", "live", "owners")}
+    assert len(set(tables.values())) == 6
     assert tables["events"] == vramscope("export", "snapshot.pickle", "csv").out
 
 

@@ -18,7 +18,7 @@ import vramscope
 from vramscope import errors
 
 READER = ROOT / "build/tablesvenv/bin/python"  # tests/tables/requirements.txt
-TABLES = ("events", "blocks", "segments", "live")
+TABLES = ("events", "allocations", "blocks", "segments", "live", "owners")
 GUIDE = (ROOT / "docs/guide/python.md").read_text()
 REAL = sorted(Path(os.environ["VRAMSCOPE_SNAPSHOTS"]).glob("*.pickle")) if "VRAMSCOPE_SNAPSHOTS" in os.environ else []
 
@@ -65,6 +65,54 @@ def test_the_rows_are_those_of_csv(demo, what):
         kinds = dict(zip(names, types, strict=True))
         assert kinds["device"] == "int64" and kinds["place"] == "string"
         assert kinds.get("address", "uint64") == "uint64" and kinds.get("is_expandable", "bool") == "bool"
+
+
+TYPED = """
+import json, sys, pyarrow, vramscope
+with vramscope.open(sys.argv[1]) as snapshot:
+    print(json.dumps(pyarrow.table(snapshot.table(sys.argv[2], **json.loads(sys.argv[3]))).to_pylist()))
+"""
+
+
+@pytest.mark.parametrize("params", [{}, {"at": "peak_reserved", "filter": "size>1MiB"}, {"at": "end"}], ids=str)
+def test_owners_are_those_of_the_report(demo, params):
+    """The groups of `live` by line in their order, and so the owners at the peak that `report` has."""
+    for path in (demo, *REAL):
+        with vramscope.open(path) as snapshot:
+            groups = snapshot.live(by="line", top=0, **params)
+            rows = read(TYPED, path, "owners", json.dumps(params))
+            told = [(group["label"], group["bytes"], group["count"], group["filter"], group["stack_id"]) for group in groups["groups"]]
+            assert [(row["owner"], row["requested_bytes"], row["blocks"], row["filter"], row["stack_id"]) for row in rows] == told
+            assert rows or path != demo
+            assert {row["device"] for row in rows} <= {groups["device"]}
+            assert all(row["block_bytes"] in (None, row["requested_bytes"] // row["blocks"]) for row in rows)
+            assert all(row["block_bytes"] == row["requested_bytes"] for row in rows if row["blocks"] == 1 and row["requested_bytes"] != 0)
+            for row in rows[:3]:
+                assert row["filter"] is None or snapshot.live(by="line", at=params.get("at", "peak"), filter=row["filter"])["bytes"] >= row["requested_bytes"]
+        if not params:
+            report = vramscope.open(path).report(top=0)["devices"]
+            (peak,) = [device["peak"] for device in report if device["device"] == groups["device"]]
+            assert [(owner["label"], owner["bytes"]) for owner in peak["owners"]] == [row[:2] for row in told]
+
+
+@pytest.mark.parametrize("params", [{}, {"filter": "size>1MiB"}], ids=str)
+def test_allocations_are_those_of_json(demo, params):
+    for path in (demo, *REAL):
+        with vramscope.open(path) as snapshot:
+            rows = read(TYPED, path, "allocations", json.dumps(params))
+            assert rows or path != demo
+            for device in snapshot.info(top=1)["devices"]:
+                number = "host" if device["device"] == -1 else device["device"]
+                listed = snapshot.allocations(device=number, sort="size", top=0, **params)
+                ours = {row["row"]: row for row in rows if row["device"] == device["device"]}
+                assert len(ours) == listed["count"] == len(listed["rows"])
+                assert list(ours) == sorted(ours)
+                for its in listed["rows"]:
+                    row = ours[its["row"]]
+                    assert (row["requested_bytes"], row["alloc_event"], row["stack_id"]) == (its["size_bytes"], its["start_event"], its["stack_id"])
+                    assert (row["end_event"], row["alloc_time_us"], row["end_time_us"]) == (its["end_event"], its["start_us"], its["end_us"])
+                    assert (row["free_event"] is None) == (row["end_event"] is None) or row["end_event"] is None
+                    assert row["free_event"] is None or row["end_event"] is None or row["free_event"] <= row["end_event"]
 
 
 def test_parameters_are_those_of_export(demo):

@@ -71,7 +71,7 @@ function allRequests(methods, formats) {
   for (const row of [0, 7, 100]) requests.push({ method: "allocation", params: { row, at: "peak" } });
   requests.push(...PICTURES.map(([method, params]) => ({ method, params })));
   for (const { name } of formats) requests.push({ method: "export", params: { format: name } });
-  for (const what of ["events", "blocks", "segments", "live"])
+  for (const what of ["events", "allocations", "blocks", "segments", "live", "owners"])
     requests.push({ method: "export", params: { format: "csv", what, filter: "size>1KiB" } });
   return requests.map((request) => JSON.stringify(request));
 }

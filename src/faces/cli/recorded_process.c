@@ -118,9 +118,36 @@ static int64_t number_of(const numbers *n, uint32_t cards, vs_metric cuda, vs_er
 
 /* ---- reading */
 
-static vs_status read_pytorch(vs_client *client, int64_t device, vs_recorded_process *out) {
+/* What all lines that still hold what each step added have gained, a step. */
+static uint64_t growth_of(vs_json growth) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < vs_json_count(growth); i++) {
+    const vs_json line = vs_json_at(growth, i);
+    if (vs_str_equal(vs_reply_str(line, "kind"), VS_STR("allocated")))
+      sum = vs_sat_add_u64(sum, vs_reply_u64(line, "bytes_per_step"));
+  }
+  return sum;
+}
+
+/* Steps that a pattern makes may be layers, so they tell nothing. */
+static void read_growth(vs_client *client, int64_t device, vs_recorded_process *out) {
+  enum { FEWEST_STEPS = 3 };
+  vs_json_doc report;
+  vs_error ignored;
+  if (ask(client, "report", device, &report, &ignored) != VS_OK) return;
+  const vs_json of_device = vs_json_at(vs_reply_at(vs_json_root(&report), "devices"), 0);
+  const vs_json steps = vs_reply_at(of_device, "steps");
+  const bool is_guessed = vs_str_equal(vs_reply_str(steps, "source"), VS_STR("pattern"));
+  if (vs_reply_u64(steps, "count") >= FEWEST_STEPS && !is_guessed)
+    out->growth_per_step =
+        (vs_metric){.reason = VS_REASON_KNOWN, .value = growth_of(vs_reply_at(of_device, "growth"))};
+  vs_json_doc_deinit(&report);
+}
+
+static vs_status read_pytorch(vs_client *client, int64_t device, bool has_growth, vs_recorded_process *out) {
   VS_TRY(ask(client, "reserved", device, &out->reply, &out->why));
   out->has_pytorch = true;
+  if (has_growth) read_growth(client, device, out);
   out->device = vs_json_root(&out->reply);
   const vs_status status = vs_ledger_check_division(out->device, &out->why);
   if (status != VS_OK) vs_json_doc_deinit(&out->reply);
@@ -137,7 +164,8 @@ static vs_status take_libraries(vs_json_doc *libraries, int64_t device, vs_recor
   return VS_OK;
 }
 
-static vs_status read(vs_client *client, uint32_t cards, vs_metric cuda, vs_recorded_process *out) {
+static vs_status read(vs_client *client, uint32_t cards, vs_metric cuda, bool has_growth,
+                      vs_recorded_process *out) {
   vs_json_doc info, libraries;
   VS_TRY(ask(client, "info", -1, &info, &out->why));
   vs_status status = ask(client, "libraries", -1, &libraries, &out->why);
@@ -146,7 +174,7 @@ static vs_status read(vs_client *client, uint32_t cards, vs_metric cuda, vs_reco
                        .libraries = vs_reply_at(vs_json_root(&libraries), "devices")};
     const int64_t device = number_of(&n, cards, cuda, &out->why);
     if (device < 0) status = VS_NOT_FOUND;
-    else if (has_number(n.pytorch, device)) status = read_pytorch(client, device, out);
+    else if (has_number(n.pytorch, device)) status = read_pytorch(client, device, has_growth, out);
     else status = take_libraries(&libraries, device, out);
     vs_json_doc_deinit(&libraries);
   }
@@ -155,16 +183,16 @@ static vs_status read(vs_client *client, uint32_t cards, vs_metric cuda, vs_reco
 }
 
 void vs_recorded_process_read(vs_recorded_process *out, const vs_host *host, uint64_t pid, uint32_t cards,
-                              vs_metric cuda) {
+                              vs_metric cuda, bool has_growth) {
   char path[PATH];
   vs_engine *engine;
   vs_client client;
-  *out = (vs_recorded_process){.is_known = false};
+  *out = (vs_recorded_process){.is_known = false, .growth_per_step = {.reason = VS_REASON_NOT_SAMPLED}};
   if (vs_recorded_process_find(pid, path, &out->why) != VS_OK) return;
   const vs_intake intake = {.name = vs_str_from(path)};
   if (vs_intake_open(host, &intake, path, &engine, &out->why) != VS_OK) return;
   vs_client_open_engine(&client, host, path, engine);
-  out->is_known = read(&client, cards, cuda, out) == VS_OK;
+  out->is_known = read(&client, cards, cuda, has_growth, out) == VS_OK;
   vs_client_close(&client);
 }
 

@@ -10,14 +10,17 @@ typedef struct vs_recorded_process {
   bool is_known;
   vs_error why;     /* unless known */
   bool has_pytorch; /* the recording has memory of PyTorch's allocator of this GPU */
+  vs_metric
+      growth_per_step; /* of the lines that the report says grow, in total; known if its steps are and not guessed from a pattern */
   vs_json_doc reply;
   vs_json
       device; /* of has_pytorch: the reply of "reserved"; else a device of that of "libraries". Borrowed from `reply` */
 } vs_recorded_process;
 
-/* `cards`: of how many GPUs the process has memory, 0: unknown. `cuda`: the number that this one has in the process. */
+/* `cards`: of how many GPUs the process has memory, 0: unknown. `cuda`: the number that this one has in the process. Without `has_growth`,
+ * which takes longer, growth_per_step is unknown. */
 void vs_recorded_process_read(vs_recorded_process *out, const vs_host *host, uint64_t pid, uint32_t cards,
-                              vs_metric cuda);
+                              vs_metric cuda, bool has_growth);
 void vs_recorded_process_deinit(vs_recorded_process *process);
 
 /* The GPUs of this machine with the numbers that they have in the process. Fails: as vs_devices_open */

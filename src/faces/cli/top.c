@@ -86,7 +86,7 @@ vs_exit vs_cli_top(vs_cli *cli) {
   if (rounds != NULL && (!vs_parse_u64(vs_str_from(rounds), &plan.rounds) || plan.rounds == 0))
     return refuse("--count takes a number from 1 on");
   const bool is_repeated = plan.shape == VS_TOP_SCREEN || plan.shape == VS_TOP_NDJSON;
-  plan.recordings = vs_top_recordings_begin(cli->host, is_repeated);
+  plan.recordings = vs_top_recordings_begin(cli->host, is_repeated, false);
   vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
   vs_process_hold_end();
   const vs_status status = vs_top_run(&plan, &error);

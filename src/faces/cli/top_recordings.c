@@ -1,5 +1,6 @@
 #include "faces/cli/top_recordings.h"
 #include "codec/json_reply.h"
+#include "faces/cli/recorded_figures.h"
 #include "faces/cli/recorded_process.h"
 #include "os/infile.h"
 #include "os/process.h"
@@ -10,13 +11,14 @@ enum { KEPT = 64, PAUSE = 20 };
 typedef struct kept {
   uint64_t pid, start_us, until_us;
   char uuid[sizeof((vs_devices_info *)0)->uuid];
+  vs_metric number; /* that the GPU has in the process, where it was asked for */
   vs_top_recorded recorded;
 } kept;
 
 /* Used by the sampler's thread alone. */
 static struct {
   const vs_host *host;
-  bool is_repeated;
+  bool is_repeated, has_growth;
   kept kept[KEPT];
   size_t next;
 } all;
@@ -46,6 +48,8 @@ static void take(vs_top_recorded *out, const vs_recorded_process *from) {
   out->allocated = known(vs_sat_add_u64(vs_reply_u64(from->device, "requested_bytes"),
                                         vs_reply_u64(from->device, "rounding_bytes")));
   out->reserved = known(vs_reply_u64(from->device, "reserved_bytes"));
+  out->fragmented = known(vs_reply_u64(from->device, "fragmented_bytes"));
+  out->growth_per_step = from->growth_per_step;
   take_libraries(out, libraries, "bytes", "only a recording that began with the program has them");
 }
 
@@ -61,19 +65,26 @@ static bool is_too_large(uint64_t pid) {
   return size > VS_TOP_MOST_RECORDING;
 }
 
-static void read_now(const vs_top_process *process, const char *uuid, uint32_t devices,
+static void read_now(const vs_top_process *process, vs_metric number, uint32_t devices,
                      vs_top_recorded *out) {
   vs_recorded_process recorded;
   const vs_metric none = {.reason = VS_REASON_NOT_SAMPLED};
-  *out = (vs_top_recorded){.allocated = none, .reserved = none, .libraries = none};
+  *out = (vs_top_recorded){.allocated = none,
+                           .reserved = none,
+                           .libraries = none,
+                           .peak_allocated = none,
+                           .peak_reserved = none,
+                           .fragmented = none,
+                           .retries = none,
+                           .ooms = none,
+                           .growth_per_step = none};
   if (is_too_large(process->pid)) {
     vs_format(out->pytorch_why, VS_TOP_WHY, "its recording is large: vramscope where %U reads it",
               process->pid);
     say(out->libraries_why, out->pytorch_why);
     return;
   }
-  const vs_metric number = devices == 1 ? none : vs_recorded_process_number(all.host, process->pid, uuid);
-  vs_recorded_process_read(&recorded, all.host, process->pid, devices, number);
+  vs_recorded_process_read(&recorded, all.host, process->pid, devices, number, all.has_growth);
   if (recorded.is_known) {
     take(out, &recorded);
   } else {
@@ -96,21 +107,45 @@ static kept *find(const vs_top_process *process, const char *uuid) {
   return at;
 }
 
+/* What the process tells itself is newer than its file, and is there whatever the file's size. */
+static void take_figures(vs_top_recorded *out, const vs_top_process *process, vs_metric number,
+                         uint32_t devices) {
+  vs_recorded_figures figures;
+  const uint64_t inner = process->inner_pid != 0 ? process->inner_pid : process->pid;
+  if (!vs_recorded_figures_read(&figures, process->pid, inner, devices, number)) return;
+  out->allocated = figures.allocated;
+  out->reserved = figures.reserved;
+  out->peak_allocated = figures.peak_allocated;
+  out->peak_reserved = figures.peak_reserved;
+  out->retries = figures.retries;
+  out->ooms = figures.ooms;
+  out->pytorch_why[0] = 0;
+}
+
+/* Not asked where the process has memory of one GPU alone. */
+static vs_metric number_of(const vs_top_process *process, const char *uuid, uint32_t devices) {
+  if (devices == 1) return (vs_metric){.reason = VS_REASON_NOT_SAMPLED};
+  return vs_recorded_process_number(all.host, process->pid, uuid);
+}
+
 static void read(void *ctx, const vs_top_process *process, const char *uuid, uint32_t devices,
                  vs_top_recorded *out) {
   (void)ctx;
   kept *at = find(process, uuid);
   const uint64_t began = vs_process_clock_us();
   if (began >= at->until_us) {
-    read_now(process, uuid, devices, &at->recorded);
+    at->number = number_of(process, uuid, devices);
+    read_now(process, at->number, devices, &at->recorded);
     at->until_us = began + PAUSE * (vs_process_clock_us() - began);
   }
   *out = at->recorded;
+  take_figures(out, process, at->number, devices);
 }
 
-const vs_top_recordings *vs_top_recordings_begin(const vs_host *host, bool is_repeated) {
+const vs_top_recordings *vs_top_recordings_begin(const vs_host *host, bool is_repeated, bool has_growth) {
   static const vs_top_recordings recordings = {.read = read};
   all.host = host;
   all.is_repeated = is_repeated;
+  all.has_growth = has_growth;
   return &recordings;
 }

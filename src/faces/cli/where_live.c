@@ -77,7 +77,8 @@ static uint32_t add_process_row(const live *l, uint32_t parent, vs_ledger_kind k
 static void add_process(const live *l, uint32_t used, const vs_devices_process *process,
                         uint32_t cards_of_pid, vs_metric cuda) {
   vs_recorded_process p = {.is_known = false};
-  if (process->is_visible) vs_recorded_process_read(&p, l->cli->host, process->pid, cards_of_pid, cuda);
+  if (process->is_visible)
+    vs_recorded_process_read(&p, l->cli->host, process->pid, cards_of_pid, cuda, false);
   const uint32_t row = add_process_row(l, used, VS_LEDGER_PROCESS, process);
   if (row != VS_LEDGER_NONE && (p.is_known || l->pid != 0)) {
     if (p.is_known && !p.has_pytorch)

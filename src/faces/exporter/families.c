@@ -17,9 +17,11 @@ typedef struct row {
 const vs_metric_id vs_series_metrics[VS_SERIES_COUNT] = {
 #define VS_MEMORY(family, member, help, dcgm)
 #define VS_SERIES(family, type, metric, labels, help, dcgm) VS_METRIC_ID_##metric,
+#define VS_PROCESS(name, type, unit, member, help)
 #include "faces/exporter/families.def"
 #undef VS_MEMORY
 #undef VS_SERIES
+#undef VS_PROCESS
 };
 
 static const row rows[] = {
@@ -27,9 +29,11 @@ static const row rows[] = {
   {family, VS_FAMILY_GAUGE, true, offsetof(vs_devices_memory, member), VS_METRIC_BYTES, "", help, dcgm},
 #define VS_SERIES(family, type, metric, labels, help, dcgm) \
   {family, VS_FAMILY_##type, false, VS_SERIES_##metric, VS_METRIC_COUNT, labels, help, dcgm},
+#define VS_PROCESS(name, type, unit, member, help)
 #include "faces/exporter/families.def"
 #undef VS_MEMORY
 #undef VS_SERIES
+#undef VS_PROCESS
 };
 enum { ROWS = sizeof rows / sizeof rows[0], NAME = 64 };
 
@@ -223,16 +227,15 @@ typedef struct process_family {
   size_t at; /* in vs_top_process */
 } process_family;
 
-#define VS_PROCESS_FAMILY(name, member, help) \
-  { {"vramscope_process_" name "_bytes", VS_FAMILY_GAUGE, "bytes", help}, offsetof(vs_top_process, member) }
 static const process_family process_families[] = {
-    VS_PROCESS_FAMILY("memory", bytes, "memory of a GPU that a process holds, as the driver tells it"),
-    VS_PROCESS_FAMILY("pytorch_allocated", recorded.allocated,
-                      "what PyTorch has allocated, of processes that record (vramscope run, attach)"),
-    VS_PROCESS_FAMILY("pytorch_reserved", recorded.reserved,
-                      "what PyTorch holds from the driver, of processes that record"),
-    VS_PROCESS_FAMILY("libraries", recorded.libraries,
-                      "what other libraries requested of the driver, of processes that record"),
+#define VS_MEMORY(family, member, help, dcgm)
+#define VS_SERIES(family, type, metric, labels, help, dcgm)
+#define VS_PROCESS(name, type, unit, member, help) \
+  {{"vramscope_process_" name, VS_FAMILY_##type, unit, help}, offsetof(vs_top_process, member)},
+#include "faces/exporter/families.def"
+#undef VS_MEMORY
+#undef VS_SERIES
+#undef VS_PROCESS
 };
 
 static void put_process_labels(putting *p, size_t i) {

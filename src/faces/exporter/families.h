@@ -10,9 +10,11 @@
 typedef enum vs_series {
 #define VS_MEMORY(family, member, help, dcgm)
 #define VS_SERIES(family, type, metric, labels, help, dcgm) VS_SERIES_##metric,
+#define VS_PROCESS(name, type, unit, member, help)
 #include "faces/exporter/families.def"
 #undef VS_MEMORY
 #undef VS_SERIES
+#undef VS_PROCESS
   VS_SERIES_COUNT
 } vs_series;
 

@@ -60,6 +60,7 @@ static void *allocate(void *result, void *allocator, size_t bytes) {
 
 static int cuda_malloc(void **memory, size_t bytes) {
   const int code = vs_pytorch_originals()->cuda_malloc(memory, bytes);
+  request.has_failed |= code != 0;
   if (code != 0) return code;
   request.segment_address = (uint64_t)(uintptr_t)*memory;
   request.segment_bytes = bytes;
@@ -68,6 +69,7 @@ static int cuda_malloc(void **memory, size_t bytes) {
 
 static int cuda_free(void *memory) {
   const int code = vs_pytorch_originals()->cuda_free(memory);
+  request.has_freed |= request.is_open;
   if (code == 0) vs_memory_segment_freed((uint64_t)(uintptr_t)memory);
   return code;
 }
@@ -103,10 +105,12 @@ static void take_stack(vs_record_stacks *stacks) {
   if (!request.is_open) request.stack = vs_python_capture(stacks);
 }
 
-static void tell(void *block, int64_t bytes, size_t reserved, c10_device device, bool is_late) {
+static void tell(void *block, int64_t bytes, size_t allocated, size_t reserved, c10_device device,
+                 bool is_late) {
   vs_report report = {.device = (uint32_t)device.index,
                       .address = (uint64_t)(uintptr_t)block,
                       .bytes = bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes,
+                      .allocated = allocated,
                       .reserved = reserved,
                       .is_late = is_late};
   const vs_preload_recording *recording = vs_recording_now();
@@ -129,7 +133,7 @@ static void usage(void *block, int64_t bytes, size_t allocated, size_t reserved,
   vs_usage_function *next = vs_pytorch_originals()->usage;
   if (device.type == C10_CUDA && device.index >= 0 && vs_recording_is_wanted()) {
     const bool is_late = vs_pytorch_attach(caller, NULL, is_early, &ours);
-    tell(block, bytes, reserved, device, is_late);
+    tell(block, bytes, allocated, reserved, device, is_late);
   }
   if (next == NULL) {
     void *const original = original_of(&kept, VS_C10_TEXT(VS_C10_USAGE), caller);
@@ -145,10 +149,14 @@ static void refusal(int64_t bytes, size_t allocated, size_t reserved, c10_device
   if (device.type == C10_CUDA && device.index >= 0 && vs_recording_is_wanted() &&
       vs_recording_now()->recorder != NULL) {
     uint64_t available;
+    const vs_report report = {.device = (uint32_t)device.index,
+                              .bytes = (uint64_t)bytes,
+                              .allocated = allocated,
+                              .reserved = reserved};
     (void)vs_pytorch_attach(caller, NULL, is_early, &ours);
     (void)vs_pytorch_driver_free(&available);
     take_stack(vs_recording_now()->stacks);
-    vs_memory_refused((uint32_t)device.index, (uint64_t)bytes, available, &request);
+    vs_memory_refused(&report, available, &request);
     if (vs_recording_is_on_oom()) vs_memory_keep();
   }
   request.is_open = false;

@@ -27,6 +27,7 @@ static void begin_era(device *d, uint32_t era) {
   d->told_blocks = d->told_segments = (vs_map){0};
   d->is_unsure = false;
   d->forks = vs_fork_generation();
+  d->figures = NULL;
   d->era = era;
 }
 
@@ -114,6 +115,39 @@ static void note_call(vs_recorder *recorder, uint32_t era) {
   vs_recording_note_pytorch();
 }
 
+/* ---- the figures for other processes */
+
+/* Made by the first call that tells something, so that a process without PyTorch's allocator has none. */
+static inline vs_figures_device *figures_of(device *d) {
+  if (__builtin_expect(d->figures == NULL, 0))
+    d->figures = vs_own_figures_begin((uint32_t)(d - vs_memory_devices), d->era);
+  return d->figures;
+}
+
+static inline void tell_figures(device *d, const vs_report *report) {
+  vs_figures_tell(figures_of(d), d->era, report->allocated, report->reserved);
+}
+
+static void forget_retries(device *d) { vs_figures_set(&figures_of(d)->retries, VS_FIGURES_UNKNOWN); }
+
+/* Where cudaMalloc fails PyTorch flushes its cache and tries again, once for a request. What was flushed without such a failure, for the limit of a
+ * memory fraction or by garbage collection, is not told apart; of the two only the first is a retry. */
+static void count_retry(device *d, vs_request *request) {
+  const bool has_failed = request->has_failed, has_freed = request->has_freed;
+  request->has_failed = request->has_freed = false;
+  if (__builtin_expect(!has_failed && !has_freed, 1)) return;
+  if (has_failed) vs_figures_count(&figures_of(d)->retries);
+  else forget_retries(d);
+}
+
+/* A request is refused only after its retry. */
+static void count_refusal(device *d, const vs_report *report, vs_request *request) {
+  request->has_failed = request->has_freed = false;
+  vs_figures_count(&figures_of(d)->retries);
+  vs_figures_count(&figures_of(d)->ooms);
+  tell_figures(d, report);
+}
+
 /* ---- segments */
 
 static void add_segment(device *d, const vs_own_segment *segment, vs_context stack) {
@@ -145,6 +179,7 @@ static void follow_pages(device *d, const vs_report *report, vs_context stack) {
   const vs_own_segment pages = {
       .address = from, .bytes = more, .stream = report->stream, .is_expandable = !report->is_late};
   if (more != 0) add_segment(d, &pages, stack);
+  if (!report->is_late) forget_retries(d); /* a failure to map pages is not seen */
 }
 
 static void follow_segments(device *d, const vs_report *report, vs_request *request) {
@@ -170,6 +205,8 @@ void vs_memory_segment_freed(uint64_t address) {
                             .stream = segment.stream,
                             .context = VS_CONTEXT_NONE};
     if (is_here) put(d, &event);
+    if (is_here && !d->is_unsure && d->figures != NULL)
+      vs_figures_set(&d->figures->reserved, d->segments.bytes);
     vs_memory_leave(d);
     if (is_here) return;
   }
@@ -200,6 +237,8 @@ void vs_memory_allocated(const vs_report *report, vs_request *request) {
   put(d, &event);
   if (vs_live_blocks_add(&d->blocks, vs_host_default(), &block) != VS_OK)
     vs_pytorch_doubt_add(VS_DOUBT_REQUESTS); /* its free will have the block's bytes */
+  count_retry(d, request);
+  tell_figures(d, report);
   vs_memory_leave(d);
 }
 
@@ -215,16 +254,18 @@ void vs_memory_freed(const vs_report *report) {
                           .stream = block.stream,
                           .context = VS_CONTEXT_NONE};
   put(d, &event);
+  tell_figures(d, report);
   vs_memory_leave(d);
 }
 
-void vs_memory_refused(uint32_t index, uint64_t bytes, uint64_t free_bytes, const vs_request *request) {
-  device *d = vs_memory_enter(index);
+void vs_memory_refused(const vs_report *report, uint64_t free_bytes, vs_request *request) {
+  device *d = vs_memory_enter(report->device);
   const vs_event event = {
-      .kind = VS_EVENT_OOM, .address = free_bytes, .size = bytes, .context = request->stack};
+      .kind = VS_EVENT_OOM, .address = free_bytes, .size = report->bytes, .context = request->stack};
   note_call(vs_recording_now()->recorder, d->era);
   vs_memory_put_doubts(vs_recording_now()->recorder);
   put(d, &event);
+  count_refusal(d, report, request);
   vs_memory_refusal = d->era;
   vs_memory_leave(d);
 }

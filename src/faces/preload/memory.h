@@ -25,15 +25,16 @@ typedef struct vs_request {
   vs_context stack;
   bool is_open;                            /* it was asked for, and its block was not reported yet */
   uint64_t segment_address, segment_bytes; /* what cudaMalloc returned meanwhile; 0: nothing */
+  bool has_failed, has_freed;              /* cudaMalloc failed for it; cudaFree was called for it */
 } vs_request;
 
 /* A report of the allocator. */
 typedef struct vs_report {
   uint32_t device;
-  uint64_t address, bytes; /* of the block */
-  uint64_t reserved;       /* in total, after the call */
-  uint64_t stream;         /* of an allocation; a free is about the block's */
-  bool is_late;            /* cudaMalloc was called for it before its calls were led here */
+  uint64_t address, bytes;      /* of the block */
+  uint64_t allocated, reserved; /* in total, after the call */
+  uint64_t stream;              /* of an allocation; a free is about the block's */
+  bool is_late;                 /* cudaMalloc was called for it before its calls were led here */
   bool is_first; /* of its thread in the era: it may have been asked for before its calls were led here */
 } vs_report;
 
@@ -43,8 +44,8 @@ void vs_memory_allocated(const vs_report *report, vs_request *request);
 /* Its free was requested. */
 void vs_memory_freed(const vs_report *report);
 
-/* A request fails on the device `index`. `bytes`: after rounding. `free_bytes`: that the driver reports. */
-void vs_memory_refused(uint32_t index, uint64_t bytes, uint64_t free_bytes, const vs_request *request);
+/* A request fails. report->bytes: after rounding; `free_bytes`: that the driver reports. */
+void vs_memory_refused(const vs_report *report, uint64_t free_bytes, vs_request *request);
 
 /* cudaFree was called; addresses that are no segment's are ignored. */
 void vs_memory_segment_freed(uint64_t address);

@@ -3,6 +3,7 @@
 #define VS_PRELOAD_MEMORY_DEVICE_H
 
 #include "faces/preload/blocks.h"
+#include "faces/preload/own_figures.h"
 #include "faces/preload/pytorch.h"
 #include "faces/preload/recording.h"
 #include "faces/preload/segments.h"
@@ -15,6 +16,7 @@ typedef struct vs_memory_device {
   bool is_unsure; /* the segments are not all that there are */
   vs_live_blocks blocks;
   vs_own_segments segments;
+  vs_figures_device *figures; /* of this era, for other processes; NULL: nothing was told in it */
   /* while older memory is learned: the addresses of blocks and of segments about which a call told */
   vs_map told_blocks, told_segments;
 } vs_memory_device;

@@ -217,6 +217,7 @@ vs_status vs_memory_end(vs_error *error) {
   enter_all();
   const vs_status last = finish(&taken, false);
   (void)vs_recording_take(&taken);
+  vs_own_figures_end();
   const bool has_oom = vs_memory_refusal == vs_recording_era();
   leave_all();
   return taken.recorder == NULL ? VS_OK : conclude(&taken, has_oom, last, error);

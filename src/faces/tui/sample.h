@@ -36,6 +36,9 @@ typedef struct vs_top_device {
  * libraries requested of the driver; with a clause, why they are unknown. */
 typedef struct vs_top_recorded {
   vs_metric allocated, reserved, libraries;
+  vs_metric peak_allocated, peak_reserved, fragmented; /* of PyTorch; peaks since the recording began */
+  vs_metric retries, ooms;   /* requests after cudaMalloc failed and the cache was flushed; and that failed */
+  vs_metric growth_per_step; /* allocated bytes that each step of the training loop adds and keeps */
   char pytorch_why[VS_TOP_WHY], libraries_why[VS_TOP_WHY]; /* "" if known */
 } vs_top_recorded;
 

@@ -194,7 +194,7 @@ static void test_shared_memory(void **state) {
   (void)state;
   vs_shared shared;
   vs_error error;
-  expect_ok(vs_shared_create(&shared, 8192, &error));
+  expect_ok(vs_shared_create(&shared, "vramscope", 8192, &error));
   char *memory = shared.memory;
   assert_int_equal(memory[8191], 0);
   memcpy(memory + 5000, "from here", 9);

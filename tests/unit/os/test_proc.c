@@ -2,6 +2,7 @@
 #include "os/proc.h"
 #include "base/text.h"
 #include "os/process.h"
+#include "os/shared.h"
 #include "support/made_proc.h"
 #include "support/test.h"
 
@@ -165,6 +166,35 @@ static void test_maps(void **state) {
   vs_folder_remove(&folder);
 }
 
+/* Memory that a process has open, by its name: the first one, the next one, and none that is too short. Another process reads it by /proc. */
+static void test_shared_memory_of_a_process(void **state) {
+  vs_shared first, other, second;
+  vs_error error;
+  char found[8];
+  uint32_t seen = 0;
+  (void)state;
+  expect_ok(vs_shared_create(&first, "test-figures", 4096, &error));
+  expect_ok(vs_shared_create(&other, "test-figures-other", 4096, &error));
+  expect_ok(vs_shared_create(&second, "test-figures", 4096, &error));
+  memcpy(first.memory, "first", 6);
+  memcpy(other.memory, "other", 6);
+  memcpy(second.memory, "second", 7);
+  const uint64_t pid = vs_process_id();
+  for (uint32_t i = 0; i < 2; i++) {
+    expect_ok(vs_proc_read_shared("/proc", pid, "test-figures", i, found, sizeof found));
+    seen |= strcmp(found, "first") == 0 ? 1 : strcmp(found, "second") == 0 ? 2 : 4;
+  }
+  assert_int_equal(seen, 3);
+  assert_int_equal(vs_proc_read_shared("/proc", pid, "test-figures", 2, found, sizeof found), VS_NOT_FOUND);
+  static char large[8192];
+  assert_int_equal(vs_proc_read_shared("/proc", pid, "test-figures", 0, large, sizeof large), VS_NOT_FOUND);
+  assert_int_equal(vs_proc_read_shared("/proc", 0, "test-figures", 0, found, sizeof found), VS_IO);
+  assert_int_equal(vs_proc_read_shared("/nowhere", pid, "test-figures", 0, found, sizeof found), VS_IO);
+  vs_shared_close(&second);
+  vs_shared_close(&other);
+  vs_shared_close(&first);
+}
+
 /* A mapped file by its ending, also across pieces of the file; and a variable of the environment. */
 static void test_mapped_file_and_variable(void **state) {
   static char text[60000];
@@ -300,6 +330,7 @@ int main(void) {
       cmocka_unit_test(test_containers),
       cmocka_unit_test(test_pods),
       cmocka_unit_test(test_maps),
+      cmocka_unit_test(test_shared_memory_of_a_process),
       cmocka_unit_test(test_mapped_file_and_variable),
       cmocka_unit_test(test_machine),
       cmocka_unit_test(test_family),

@@ -131,8 +131,8 @@ static void ask_everything(bool has_allocations) {
 #undef VS_EXPORT
   };
   for (size_t i = 0; i < VS_EXPORT_COUNT; i++) (void)export_as(formats[i], "");
-  const char *tables[] = {"events", "blocks", "segments", "live"};
-  for (size_t i = 0; i < 4; i++) {
+  const char *tables[] = {"events", "blocks", "segments", "live", "owners", "allocations"};
+  for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
     char what[40];
     vs_format(what, sizeof what, ",\"what\":\"%s\"", tables[i]);
     assert_true(export_as("csv", what).size > 10);

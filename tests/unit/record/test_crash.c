@@ -123,7 +123,7 @@ static uint64_t expect_no_gap(bool is_ring) {
 static void kill_often(unsigned kills, uint64_t max_bytes) {
   vs_shared memory;
   vs_error error;
-  expect_ok(vs_shared_create(&memory, sizeof(progress), &error));
+  expect_ok(vs_shared_create(&memory, "vramscope", sizeof(progress), &error));
   progress *shared = memory.memory;
   test_random random = {2026};
   uint64_t events = 0, unflushed = 0;

@@ -19,7 +19,7 @@ static int make_machine(void **state) {
   (void)state;
   vs_sim_gpu gpu;
   vs_error error;
-  expect_ok(vs_shared_create(&memory, VS_SHARE_SIZE, &error));
+  expect_ok(vs_shared_create(&memory, "vramscope", VS_SHARE_SIZE, &error));
   expect_ok(vs_sharedlock_init(memory.memory));
   expect_ok(vs_sim_gpu_parse(VS_STR("H100:16GiB"), &gpu, &error));
   the_machine = (vs_sim_machine *)(void *)((char *)memory.memory + VS_SHARE_MACHINE_OFFSET);
