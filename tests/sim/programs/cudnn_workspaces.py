@@ -1,6 +1,7 @@
 """What PyTorch allocates for cuDNN beyond results: for each row of the file that the first argument names, one number for
 each pass. Tensors are empty: nothing is computed."""
 
+import gc
 import json
 import sys
 
@@ -90,11 +91,19 @@ def recurrent(network, numbers, kind):
 KINDS = {"convolution": convolution, "attention": attention, "recurrent": recurrent}
 
 
+def measured(kind, *what):
+    """Python collects garbage before, and not meanwhile: a tensor of an earlier row could be freed among the events."""
+    gc.collect()
+    return KINDS[kind](*what)
+
+
 def main():
+    gc.freeze()  # what was imported is no garbage, so that collecting takes little time
+    gc.disable()
     with open(sys.argv[1], encoding="utf-8") as file:
         rows = [json.loads(line) for line in file][1:]
     torch.nn.LSTM(1, 1, 2, dropout=0.1).cuda()(torch.empty(1, 1, 1, device="cuda"))  # allocates the state of dropout, once
-    print(json.dumps([KINDS[kind](*what) for kind, *what, _ in rows]))
+    print(json.dumps([measured(kind, *what) for kind, *what, _ in rows]))
 
 
 if __name__ == "__main__":
