@@ -5,7 +5,7 @@
  *   freed = allocated - (current - base)        base: what was current when the totals were reset
  *
  * Active = allocated + pending (freed, but still used by other streams). So the figures of ACTIVE and ACTIVE_BYTES are not
- * kept at every event: vs_alloc_active_count writes them from those of ALLOCATION and ALLOCATED_BYTES when somebody asks, and,
+ * kept at every event: vs_alloc_active_count writes them from those of ALLOCATION and ALLOCATED_BYTES when they are read, and,
  * for their peaks, at every allocation while a block is pending. While none is, both peaks rise together.
  *
  * Each of the nine groups (groups.def) is kept for all memory, the small pools and the large pools. For all memory only

@@ -66,8 +66,8 @@ static void lock_with_room(vs_sim *sim, uint32_t device, uint64_t bytes) {
   vs_sim_lock_machine(sim);
 }
 
-static void tell_charged(vs_sim *sim, uint32_t device, uint32_t account) {
-  if (sim->hooks.charged != NULL) sim->hooks.charged(sim->hooks.ctx, device, account);
+static void tell_charged(vs_sim *sim) {
+  if (sim->hooks.charged != NULL) sim->hooks.charged(sim->hooks.ctx);
 }
 
 vs_sim_error vs_sim_pay(vs_sim *sim, uint32_t device, uint32_t account, uint64_t bytes) {
@@ -77,7 +77,7 @@ vs_sim_error vs_sim_pay(vs_sim *sim, uint32_t device, uint32_t account, uint64_t
   vs_sim_unlock_machine(sim);
   if (error != VS_SIM_OK) return error;
   sim->memory.windows[device].charged_bytes += bytes;
-  tell_charged(sim, device, account);
+  tell_charged(sim);
   return VS_SIM_OK;
 }
 
@@ -89,7 +89,7 @@ bool vs_sim_pay_quietly(vs_sim *sim, uint32_t device, uint32_t account, uint64_t
   vs_sim_unlock_machine(sim);
   if (!is_enough) return false;
   sim->memory.windows[device].charged_bytes += bytes;
-  tell_charged(sim, device, account);
+  tell_charged(sim);
   return true;
 }
 
@@ -99,7 +99,7 @@ void vs_sim_pay_back(vs_sim *sim, uint32_t device, uint32_t account, uint64_t by
   vs_sim_lock_machine(sim);
   vs_sim_machine_give(sim->machine, sim->slot, sim->cards[device], account, bytes);
   vs_sim_unlock_machine(sim);
-  tell_charged(sim, device, account);
+  tell_charged(sim);
 }
 
 vs_sim_error vs_sim_refuse(vs_sim *sim, uint32_t device, uint64_t bytes) {
@@ -117,7 +117,7 @@ vs_sim_error vs_sim_context_use(vs_sim *sim, uint32_t device) {
   const vs_sim_error error = vs_sim_machine_context(sim->machine, sim->slot, sim->cards[device]);
   vs_sim_unlock_machine(sim);
   sim->memory.windows[device].is_used = error == VS_SIM_OK;
-  if (error == VS_SIM_OK) tell_charged(sim, device, VS_SIM_ACCOUNT_CONTEXT);
+  if (error == VS_SIM_OK) tell_charged(sim);
   return error;
 }
 
@@ -127,7 +127,7 @@ vs_sim_error vs_sim_context_grow(vs_sim *sim, uint32_t device, uint32_t account,
   const vs_sim_error error =
       vs_sim_machine_context_grow(sim->machine, sim->slot, sim->cards[device], account, bytes);
   vs_sim_unlock_machine(sim);
-  if (error == VS_SIM_OK) tell_charged(sim, device, account);
+  if (error == VS_SIM_OK) tell_charged(sim);
   return error;
 }
 
@@ -466,7 +466,7 @@ void vs_sim_memory_reset(vs_sim *sim, uint32_t device) {
   sim->memory.windows[device].is_used = false;
   sim->memory.windows[device].peers = 0;
   sim->memory.windows[device].own = (vs_sim_own){0};
-  tell_charged(sim, device, VS_SIM_MAX_ACCOUNTS);
+  tell_charged(sim);
 }
 
 static vs_sim_error init_free_set(vs_sim *sim, vs_sim_free_set *set, uint64_t start, uint64_t size) {

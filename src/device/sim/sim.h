@@ -29,15 +29,15 @@
  * The lock protects the machine that processes share. It nests in the caller's own lock, is held for a few instructions, and
  * is never taken twice. Before a request is refused, `make_room` is called once without the lock: it can release the memory
  * of processes that have died, after which the request is tried for the last time. `gone` is called for each range that
- * vs_sim_find could have returned, just before it is removed. `charged` is called after memory of a device was taken or given back for an account,
- * or all of it (VS_SIM_MAX_ACCOUNTS). No hook may call functions of the vs_sim. */
+ * vs_sim_find could have returned, just before it is removed. `charged` is called after memory of a card was taken
+ * or given back for an account. No hook may call functions of the vs_sim. */
 typedef struct vs_sim_hooks {
   void *ctx;
   void (*lock_machine)(void *ctx);
   void (*unlock_machine)(void *ctx);
   void (*make_room)(void *ctx, uint32_t device, uint64_t bytes);
   void (*gone)(void *ctx, const vs_sim_range *range);
-  void (*charged)(void *ctx, uint32_t device, uint32_t account);
+  void (*charged)(void *ctx);
 } vs_sim_hooks;
 
 struct vs_sim {

@@ -297,7 +297,7 @@ static void blocks_stay_with_their_stream(void **state) {
   end();
 }
 
-/* Nobody asks for figures while a block is pending: the peaks of active blocks are right afterwards, too. */
+/* The figures are not read while a block is pending: the peaks of active blocks are right afterwards, too. */
 static void active_peaks_count_pending_blocks(void **state) {
   (void)state;
   begin_on("", 16 * GIB, VS_SIM_EVENTS_AT_SYNC);

@@ -34,7 +34,8 @@ static void tell_account(uint32_t device, const vs_library_accounts *now, uint32
   tell(device, now->card, account == VS_SIM_ACCOUNT_UNKNOWN ? NULL : name, now->bytes[account]);
 }
 
-/* The code of kernels is loaded by the driver for the context; on a real GPU nobody sees how much of it a library has. */
+/* The code of kernels is loaded by the driver for the context; on a real GPU a recording does not
+ * have it either. */
 static bool is_told_about(uint32_t account) {
   return !vs_sim_account_is_context(account) && account != VS_SIM_ACCOUNT_KERNELS;
 }

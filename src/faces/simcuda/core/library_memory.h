@@ -28,7 +28,7 @@ void vs_library_memory_changed(void);
 /* Tells what has changed; a few instructions if nothing has. */
 void vs_library_memory_tell(vs_library_reader *read);
 
-/* Called in a forked child: nobody listens. */
+/* Called in a forked child, where the listener of the parent is not told. */
 void vs_library_memory_forked(void);
 
 #endif

@@ -140,8 +140,8 @@ static void hook_gone(void *ctx, const vs_sim_range *range) {
     vs_stored_forget(&vs_this_process.stored, range->base, range->size);
 }
 
-static void hook_charged(void *ctx, uint32_t device, uint32_t account) {
-  (void)ctx, (void)device, (void)account;
+static void hook_charged(void *ctx) {
+  (void)ctx;
   vs_library_memory_changed();
 }
 
