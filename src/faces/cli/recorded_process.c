@@ -129,7 +129,7 @@ static uint64_t growth_of(vs_json growth) {
   return sum;
 }
 
-/* Steps that a pattern makes may be layers, so they tell nothing. */
+/* Steps that a pattern makes may be layers, so they tell nothing. The growth stays unknown then, as where the report fails. */
 static void read_growth(vs_client *client, int64_t device, vs_recorded_process *out) {
   enum { FEWEST_STEPS = 3 };
   vs_json_doc report;
