@@ -34,7 +34,7 @@ target_compile_options(vramscope_record PRIVATE -fexceptions -ffunction-sections
 # With link-time optimization the recorder's functions take a fifth less of a training step (bench/run_record).
 set_target_properties(vramscope_record PROPERTIES INTERPROCEDURAL_OPTIMIZATION_RELEASE ${vs_has_ipo})
 set(map ${CMAKE_CURRENT_BINARY_DIR}/vramscope_record.map)
-file(GENERATE OUTPUT ${map} CONTENT "{ global: _ZN3c10*ToProfiler*; _ZN3c1012SetAllocator*; vramscope_record_*; InitializeInjectionNvtx2; dlsym; cu*; local: *; };\n")
+file(GENERATE OUTPUT ${map} CONTENT "{ global: _ZN3c10*ToProfiler*; _ZN3c1012SetAllocator*; _ZN2at14RecordFunctionC1ENS_11RecordScopeE; vramscope_record_*; InitializeInjectionNvtx2; dlsym; cu*; local: *; };\n")
 target_link_options(vramscope_record PRIVATE -Wl,--gc-sections -Wl,-z,nodelete -Wl,--version-script=${map})
 set_target_properties(vramscope_record PROPERTIES OUTPUT_NAME vramscope-record LINK_DEPENDS ${map})
 

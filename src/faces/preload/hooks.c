@@ -183,11 +183,21 @@ static void register_allocator(int8_t type, void *allocator, uint8_t priority) {
     (void)vs_pytorch_attach(allocator, allocator, is_early, &ours);
 }
 
+/* PyTorch makes one of its ranges. */
+static void make_range(void *range, uint8_t scope) {
+  static void *_Atomic kept;
+  void *const original = original_of(&kept, VS_C10_TEXT(VS_RANGE_BEGIN), __builtin_return_address(0));
+  vs_range_function *next;
+  memcpy(&next, &original, sizeof next);
+  if (next != NULL) vs_record_function_make(range, scope, next);
+}
+
 /* The names that the loader binds. Inside of this library they are not used: another library's may be found for them. */
 #define EXPORT(type, name, function) VS_PRELOAD_API __attribute__((alias(#function))) type name
 EXPORT(vs_usage_function, VS_C10_USAGE, usage);
 EXPORT(vs_refusal_function, VS_C10_REFUSAL, refusal);
 EXPORT(register_function, REGISTER, register_allocator);
+EXPORT(vs_range_function, VS_RANGE_BEGIN, make_range);
 
 /* ---- the library */
 
@@ -200,11 +210,11 @@ static void look_for_pytorch(void) {
   if (atomic_exchange(&version, now) == now) return;
   const void *const inside = vs_pytorch_find();
   if (inside != NULL) (void)vs_pytorch_attach(inside, NULL, is_early, &ours);
-  vs_record_function_watch();
+  vs_record_function_watch(make_range);
 }
 
 static void opened(vs_recorder *recorder) {
-  vs_record_function_watch();
+  vs_record_function_watch(make_range);
   vs_annotations_open(recorder);
   vs_driver_memory_open(recorder);
 }

@@ -12,6 +12,7 @@ static const char add_name[] = "_ZN2at17addGlobalCallbackENS_22RecordFunctionCal
 static const char remove_name[] = "_ZN2at14removeCallbackEm";
 static const char step_name[] = "_ZN2at16getStepCallbacksENS_11RecordScopeE";
 static const char text_name[] = "_ZNK2at14RecordFunction4nameEv";
+static const char range_name[] = VS_C10_TEXT(VS_RANGE_BEGIN);
 
 /* at::RecordScope */
 enum { OPERATOR = 0, USER = 7 };
@@ -43,10 +44,11 @@ static struct {
   const char *(*name)(const void *range);
 } pytorch;
 
-static vs_lock lock;
-static uint64_t handle;          /* guarded by `lock` */
-static _Atomic bool is_watched;  /* PyTorch calls us; changes under `lock` */
-static _Atomic bool is_unusable; /* it cannot */
+static vs_lock lock;             /* held while our functions are in the list for the moment */
+static bool is_momentary;        /* they are only while a range is made; changes under `lock` */
+static uint64_t handle;          /* of those that stay in the list; guarded by `lock` */
+static _Atomic bool is_watched;  /* ranges are seen; changes under `lock` */
+static _Atomic bool is_unusable; /* they cannot be */
 
 /* ---- what PyTorch calls */
 
@@ -104,28 +106,66 @@ static bool is_called_for(uint8_t scope) {
   return false;
 }
 
-static bool add(const void *inside) {
+static uint64_t add(void) {
   callback ours = {.start = start, .end = end, .probability = 1};
-  if (!look_up(inside)) return false;
   ours.scopes_and_flags[USER] = true;
-  handle = pytorch.add(ours);
-  if (is_called_for(USER) && !is_called_for(OPERATOR)) return true;
-  pytorch.remove(handle);
-  return false;
+  return pytorch.add(ours);
+}
+
+static bool is_as_known(void) {
+  const uint64_t trial = add();
+  const bool is_right = is_called_for(USER) && !is_called_for(OPERATOR);
+  pytorch.remove(trial);
+  return is_right;
+}
+
+/* False: PyTorch makes ranges in another way. */
+static bool lead_here(const void *inside, vs_range_function *ours) {
+  static const char *const others[] = {"libtorch_python.so", "libtorch_cuda.so"};
+  const void *function;
+  memcpy(&function, &ours, sizeof function);
+  if (vs_library_redirect(inside, range_name, function, NULL) == 0) return false;
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    const void *const other = vs_library_inside(others[i]);
+    if (other != NULL) (void)vs_library_redirect(other, range_name, function, NULL);
+  }
+  return true;
+}
+
+static bool begin_to_watch(const void *inside, vs_range_function *ours) {
+  if (!look_up(inside) || !is_as_known()) return false;
+  is_momentary = is_momentary || lead_here(inside, ours);
+  if (!is_momentary) handle = add();
+  return true;
+}
+
+void vs_record_function_make(void *range, uint8_t scope, vs_range_function *next) {
+  if (scope != USER || !atomic_load_explicit(&is_watched, memory_order_relaxed)) {
+    next(range, scope);
+    return;
+  }
+  vs_lock_take(&lock);
+  const bool is_for_the_moment = is_momentary && is_watched;
+  const uint64_t added = is_for_the_moment ? add() : 0;
+  next(range, scope);
+  if (is_for_the_moment) pytorch.remove(added);
+  vs_lock_give(&lock);
 }
 #else
-static bool add(const void *inside) {
-  (void)inside, (void)start, (void)end;
+static bool begin_to_watch(const void *inside, vs_range_function *ours) {
+  (void)inside, (void)ours, (void)start, (void)end;
   return false;
 }
+
+void vs_record_function_make(void *range, uint8_t scope, vs_range_function *next) { next(range, scope); }
 #endif
 
-void vs_record_function_watch(void) {
+void vs_record_function_watch(vs_range_function *ours) {
   const void *const inside = vs_record_function_is_settled() ? NULL : vs_library_inside("libtorch_cpu.so");
   if (inside == NULL) return;
   vs_lock_take(&lock);
   if (!vs_record_function_is_settled()) {
-    if (add(inside)) atomic_store_explicit(&is_watched, true, memory_order_relaxed);
+    if (begin_to_watch(inside, ours)) atomic_store_explicit(&is_watched, true, memory_order_relaxed);
     else atomic_store_explicit(&is_unusable, true, memory_order_relaxed);
     if (is_unusable) vs_pytorch_doubt_add(VS_DOUBT_ANNOTATIONS);
   }
@@ -139,7 +179,7 @@ bool vs_record_function_is_settled(void) {
 
 void vs_record_function_leave(void) {
   vs_lock_take(&lock);
-  if (atomic_load_explicit(&is_watched, memory_order_relaxed)) pytorch.remove(handle);
+  if (is_watched && !is_momentary) pytorch.remove(handle);
   atomic_store_explicit(&is_watched, false, memory_order_relaxed);
   vs_lock_give(&lock);
 }
