@@ -25,8 +25,8 @@ void vs_map_add(vs_map *map, uint64_t key, uint32_t value) {
   map->count++;
 }
 
-vs_status vs_map_reserve(const vs_host *host, vs_map *map) {
-  if (map->count < map->capacity - map->capacity / 4 && !map->crowded) return VS_OK;
+static vs_status reserve(const vs_host *host, vs_map *map, size_t most) {
+  if (map->count < most && !map->crowded) return VS_OK;
   if (map->crowded && map->count < map->capacity / NEARLY_EMPTY) return VS_LIMIT;
   size_t bytes;
   const size_t capacity = map->capacity == 0 ? 16 : map->capacity * 2;
@@ -61,6 +61,14 @@ void vs_map_remove(vs_map *map, size_t slot) {
   }
   map->slots[free_slot].used = 0;
   map->count--;
+}
+
+vs_status vs_map_reserve(const vs_host *host, vs_map *map) {
+  return reserve(host, map, map->capacity - map->capacity / 4);
+}
+
+vs_status vs_map_reserve_sparse(const vs_host *host, vs_map *map) {
+  return reserve(host, map, map->capacity / 2);
 }
 
 const char *vs_map_check(const vs_map *map) {

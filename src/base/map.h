@@ -37,6 +37,9 @@ void vs_map_clear(vs_map *map);
  *        collide, or thousands of them are equal */
 VS_MUST_CHECK vs_status vs_map_reserve(const vs_host *host, vs_map *map);
 
+/* The same, for a table that is at most half full: it takes more memory, and a key that is not there is found to be so in a third of the slots. */
+VS_MUST_CHECK vs_status vs_map_reserve_sparse(const vs_host *host, vs_map *map);
+
 /* Adds an entry without looking for an equal key (a second one of the same key is found after the first). Room must be
  * there. */
 void vs_map_add(vs_map *map, uint64_t key, uint32_t value);
@@ -57,6 +60,11 @@ static inline size_t vs_map_find_next(const vs_map *map, size_t slot) {
   for (size_t i = (slot + 1) & mask; map->slots[i].used; i = (i + 1) & mask)
     if (map->slots[i].key == map->slots[slot].key) return i;
   return VS_MAP_NONE;
+}
+
+/* Has the processor fetch the slot where `key` is looked for first, while something else is done. */
+static inline void vs_map_fetch(const vs_map *map, uint64_t key) {
+  if (map->capacity != 0) __builtin_prefetch(&map->slots[(size_t)vs_hash_u64(key) & (map->capacity - 1)], 1);
 }
 
 /* Removes the entry of `slot`; other entries may move. */

@@ -1,3 +1,4 @@
+#include "base/hot.h"
 #include "os/clock.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +32,7 @@ static struct {
   _Atomic uint64_t counter, ns, span;
   _Atomic uint64_t rate; /* nanoseconds of a tick, x 2^32 */
   reading first;         /* of the two that the next line goes through; counter 0: none yet */
-} line;
+} line VS_HOT;
 
 #define LOAD(member)         atomic_load_explicit(&(member), memory_order_relaxed)
 #define STORE(member, value) atomic_store_explicit(&(member), (value), memory_order_relaxed)

@@ -4,7 +4,7 @@
 #include "os/pages.h"
 
 enum {
-  SET_BITS = 5,
+  SET_BITS = 7,
   WAYS = 4, /* walks with the same beginning, or the same set */
   MOST_WORDS = 88,
 };
@@ -26,7 +26,7 @@ struct vs_past_walks {
   past_walk sets[1 << SET_BITS][WAYS];
   uint8_t oldest[1 << SET_BITS];
 };
-_Static_assert(sizeof(vs_past_walks) <= 144 * 1024, "as the header says");
+_Static_assert(sizeof(vs_past_walks) <= 576 * 1024, "as the header says");
 
 vs_past_walks *vs_past_walks_create(void) {
   void *pages = NULL;

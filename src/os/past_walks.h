@@ -12,7 +12,7 @@
 
 typedef struct vs_past_walks vs_past_walks;
 
-/* NULL: no memory. Takes memory for the walks that are kept, 144 KiB at most. */
+/* NULL: no memory. Takes memory for the walks that are kept, 576 KiB at most. */
 vs_past_walks *vs_past_walks_create(void);
 void vs_past_walks_destroy(vs_past_walks *walks); /* does nothing for NULL */
 

@@ -1,5 +1,6 @@
 #include "os/stackwalk.h"
 #include "base/hash.h"
+#include "base/hot.h"
 #include "os/pages.h"
 #include "os/past_walks.h"
 #include "os/thread.h"
@@ -40,7 +41,7 @@ typedef struct bucket {
 } bucket;
 
 static bucket rules[1 << BUCKET_BITS];
-static _Atomic uint32_t rules_version;
+static VS_HOT _Atomic uint32_t rules_version;
 
 static uint64_t pack(vs_unwind_rule rule) {
   return (uint64_t)rule.kind | (uint64_t)rule.cfa << KIND_BITS | (uint64_t)rule.fp << (KIND_BITS + CFA_BITS) |

@@ -1,4 +1,5 @@
 #include "os/thread.h"
+#include "base/hot.h"
 #include "os/futex.h"
 #include <errno.h>
 #include <pthread.h>
@@ -140,7 +141,7 @@ void vs_wakeup_wait(vs_wakeup *wakeup, uint64_t timeout_ns) {
 
 /* ---- fork */
 
-_Atomic uint32_t vs_fork_count;
+VS_HOT _Atomic uint32_t vs_fork_count;
 
 static void count_fork(void) { atomic_fetch_add_explicit(&vs_fork_count, 1, memory_order_relaxed); }
 static void begin_to_count(void) { (void)pthread_atfork(NULL, NULL, count_fork); }

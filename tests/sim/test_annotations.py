@@ -6,6 +6,7 @@ import json
 import pickle
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 from answers import ask
@@ -144,6 +145,50 @@ def test_threads_and_forks(tmp_path):
         assert [end for end in ours if end[0].startswith(f"{thread}: ")] == wanted
 
 
+@pytest.mark.parametrize("is_late", [False, True])
+def test_the_list_of_functions_is_empty(tmp_path, is_late):
+    """While nothing makes a range, on any thread: so the nodes of a backward pass, which copy the list, do not get slower."""
+    program = """
+        import ctypes, glob, os, threading, torch
+        (path,) = glob.glob(os.path.dirname(torch.__file__) + "/lib/libtorch_cpu.so")
+        has_any = ctypes.CDLL(path)._ZN2at18hasGlobalCallbacksEv
+        has_any.restype = ctypes.c_bool
+        found = []
+
+        def work(thread):
+            for i in range(200):
+                with torch.profiler.record_function(f"{thread}: {i}"):
+                    torch.empty(1000, device="cuda")
+
+        def train():
+            torch.empty(1, device="cuda")
+            threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+            [thread.start() for thread in threads]
+            [thread.join() for thread in threads]
+            found.append(has_any())
+            with torch.profiler.record_function("held"):
+                found.append(has_any())
+
+        if LATE:
+            import vramscope
+            with vramscope.record("run.vram"):
+                train()
+        else:
+            train()
+        assert found == [False, False], found
+    """.replace("LATE", str(is_late))
+    if is_late:
+        settings = {"LD_PRELOAD": preload(), "VRAMSCOPE_SIM_GPU": "24GiB", "PYTHONPATH": Path(BINARY).parent / "python"}
+        done = finish(command(program, []), environment_of(settings), tmp_path, 240)
+    else:
+        done = run(tmp_path, "-o", "run.vram", "--gpu", "24GiB", program=command(program, []))
+    assert done.code == 0, done.err
+    ours = ends(exported(tmp_path, tmp_path / "run.vram"))
+    for thread in range(4):
+        assert [end for end in ours if end[0].startswith(f"{thread}: ")] == [[f"{thread}: {i}", stage] for i in range(200) for stage in ("START", "END")]
+    assert ours[-2:] == [["held", "START"], ["held", "END"]] and len(ours) == 4 * 400 + 2
+
+
 def test_recordings_that_begin_later(tmp_path):
     """Twice: each has the ranges that begin in it, and no end of others."""
     late = f"{ROOT / 'python/vramscope/_recorder.py'}:{RECORDER}:{tmp_path / 'run.vram'}"
@@ -208,14 +253,26 @@ def test_another_tool_keeps_its_place(libraries, nvtx, tmp_path):  # noqa: F811
     assert ends(ours) == []
 
 
+def another_pytorch(folder, definitions, calls, new):
+    """A program that loads another libtorch_cpu.so, then another libc10_cuda.so, and makes these calls."""
+    path = folder / "libtorch_cpu.so"
+    subprocess.run(["cc", "-shared", "-fPIC", *definitions, "-o", path, ROOT / "tests/sim/recorder/torch_cpu.c"], check=True, timeout=60)
+    (folder / "program.py").write_text("import ctypes, sys\ncpu, cuda = [ctypes.CDLL(path) for path in sys.argv[1:]]\n" + "\n".join(calls) + "\n")
+    return without_pytorch(folder, folder / "program.py", path, new)
+
+
 @pytest.mark.parametrize("definitions", [[], ["-DNONE=1"]])
 def test_a_list_of_functions_that_is_not_known(libraries, tmp_path, definitions):  # noqa: F811
     """Is left as it was, and the recording says so."""
-    path = tmp_path / "libtorch_cpu.so"
-    subprocess.run(["cc", "-shared", "-fPIC", *definitions, "-o", path, ROOT / "tests/sim/recorder/torch_cpu.c"], check=True, timeout=60)
-    (tmp_path / "program.py").write_text("import ctypes, sys\nkept = [ctypes.CDLL(path) for path in sys.argv[1:]]\nkept[1].test_allocate(1)\n"
-                                         "kept[1].test_allocate(2)\n")
-    done, _ = without_pytorch(tmp_path, tmp_path / "program.py", path, libraries["new"])
+    done, _ = another_pytorch(tmp_path, definitions, ["cuda.test_allocate(1)", "cuda.test_allocate(2)"], libraries["new"])
     assert done.code == 0 and done.out == ("" if definitions else "removed\n"), done.err
     assert done.err.count("vramscope: not all named ranges of the program are seen") == 1
     assert "missing_annotations" in kinds(report_of(tmp_path / "run.vram"))
+
+
+def test_ranges_that_are_made_in_another_way(libraries, tmp_path):  # noqa: F811
+    """The functions stay in the list, once it was seen to be as it is known."""
+    calls = ["cuda.test_allocate(1)", "cpu.test_range(b'one')", "cuda.test_allocate(2)", "cpu.test_range(b'two')"]
+    done, ours = another_pytorch(tmp_path, ["-DKNOWN=1"], calls, libraries["new"])
+    assert done.code == 0 and done.out == "removed\n" and "vramscope" not in done.err, done.err
+    assert ends(ours) == [["one", "START"], ["one", "END"], ["two", "START"], ["two", "END"]]

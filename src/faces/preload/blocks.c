@@ -7,7 +7,7 @@ vs_status vs_live_blocks_add(vs_live_blocks *blocks, const vs_host *host, const 
     blocks->rows.data[blocks->at.slots[slot].value] = *block;
     return VS_OK;
   }
-  VS_TRY(vs_map_reserve(host, &blocks->at));
+  VS_TRY(vs_map_reserve_sparse(host, &blocks->at));
   size_t row = blocks->unused - 1;
   if (blocks->unused == 0) {
     VS_TRY(vs_vec_reserve(host, &blocks->rows, 1));

@@ -19,6 +19,12 @@ typedef struct vs_live_blocks {
   uint64_t unused; /* 1 + row; 0: none */
 } vs_live_blocks;
 
+/* Has the processor fetch what a block at `address` will be added to, while something else is done. */
+static inline void vs_live_blocks_fetch(const vs_live_blocks *blocks, uint64_t address) {
+  vs_map_fetch(&blocks->at, address);
+  if (blocks->unused != 0) __builtin_prefetch(&blocks->rows.data[blocks->unused - 1], 1);
+}
+
 /* Adds a block; one that is live at its address is replaced. Fails: VS_NO_MEMORY, VS_LIMIT; it is not there then */
 VS_MUST_CHECK vs_status vs_live_blocks_add(vs_live_blocks *blocks, const vs_host *host,
                                            const vs_live_block *block);

@@ -4,6 +4,7 @@
  * ends. So nothing here takes Python's lock, calls PyTorch but for the current stream, or uses the GPU. The recording is opened in
  * `allocate`, before the allocator takes its lock. */
 #include "faces/preload/hooks.h"
+#include "base/hot.h"
 #include "base/text.h"
 #include "faces/preload/annotations.h"
 #include "faces/preload/driver.h"
@@ -128,7 +129,7 @@ static void tell(void *block, int64_t bytes, size_t allocated, size_t reserved, 
 }
 
 static void usage(void *block, int64_t bytes, size_t allocated, size_t reserved, c10_device device) {
-  static void *_Atomic kept;
+  static VS_HOT void *_Atomic kept;
   const void *const caller = __builtin_return_address(0);
   vs_usage_function *next = vs_pytorch_originals()->usage;
   if (device.type == C10_CUDA && device.index >= 0 && vs_recording_is_wanted()) {

@@ -1,12 +1,14 @@
 #include "faces/preload/memory.h"
 #include "faces/preload/memory_device.h"
 #include "faces/preload/recording.h"
+#include "base/hot.h"
 #include "base/text.h"
 #include "os/clock.h"
 #include <stddef.h>
 
 vs_memory_device vs_memory_devices[C10_MOST_DEVICES];
-_Atomic uint32_t vs_memory_learning, vs_memory_refusal;
+VS_HOT _Atomic uint32_t vs_memory_learning;
+_Atomic uint32_t vs_memory_refusal;
 _Atomic bool vs_memory_has_failed_to_learn;
 
 typedef vs_memory_device device;
@@ -34,6 +36,7 @@ static void begin_era(device *d, uint32_t era) {
 static inline void see_era(device *d) {
   const uint32_t era = vs_recording_era();
   if (__builtin_expect(d->era != era, 0)) begin_era(d, era);
+  d->recorder = vs_recording_current();
 }
 
 vs_memory_device *vs_memory_enter(uint32_t index) {
@@ -53,9 +56,8 @@ bool vs_memory_try(uint32_t index) {
 
 /* The calls until what is older is learned are not recorded: the state that is written then has them. */
 static void put(const device *d, const vs_event *event) {
-  vs_recorder *recorder = vs_recording_now()->recorder;
   const vs_record_facts facts = {.time_ns = vs_clock_quick_ns(), .device = (int32_t)(d - vs_memory_devices)};
-  if (recorder != NULL && !vs_memory_is_learning()) vs_record_event(recorder, event, &facts);
+  if (d->recorder != NULL && !vs_memory_is_learning()) vs_record_event(d->recorder, event, &facts);
 }
 
 /* A call told about the memory at `address`, so what is learned about it is older. */
@@ -93,7 +95,7 @@ void vs_memory_put_marks(vs_recorder *recorder, uint32_t doubts) {
 }
 
 void vs_memory_put_doubts(vs_recorder *recorder) {
-  static _Atomic uint64_t told; /* the era, then the doubts */
+  static VS_HOT _Atomic uint64_t told; /* the era, then the doubts */
   const uint64_t now = (uint64_t)vs_recording_era() << 32 | vs_pytorch_doubts();
   uint64_t before = atomic_load_explicit(&told, memory_order_relaxed);
   if (__builtin_expect(before == now, 1) || recorder == NULL) return;
@@ -106,12 +108,13 @@ void vs_memory_put_doubts(vs_recorder *recorder) {
 }
 
 /* The first call of PyTorch's allocator in a recording, which a library may have begun: the settings are what they are now. */
-static void note_call(vs_recorder *recorder, uint32_t era) {
-  static _Atomic uint32_t noted; /* an era */
-  if (__builtin_expect(atomic_load_explicit(&noted, memory_order_relaxed) == era, 1) || recorder == NULL)
+static void note_call(const device *d) {
+  static VS_HOT _Atomic uint32_t noted; /* an era */
+  const uint32_t era = d->era;
+  if (__builtin_expect(atomic_load_explicit(&noted, memory_order_relaxed) == era, 1) || d->recorder == NULL)
     return;
   if (atomic_exchange(&noted, era) == era) return;
-  vs_recording_put_settings(recorder);
+  vs_recording_put_settings(d->recorder);
   vs_recording_note_pytorch();
 }
 
@@ -230,8 +233,9 @@ void vs_memory_allocated(const vs_report *report, vs_request *request) {
   if (!is_known) vs_pytorch_doubt_add(report->is_first ? VS_DOUBT_FIRST_REQUESTS : VS_DOUBT_REQUESTS);
   request->is_open = false;
   device *d = vs_memory_enter(report->device);
-  note_call(vs_recording_now()->recorder, d->era);
-  vs_memory_put_doubts(vs_recording_now()->recorder);
+  vs_live_blocks_fetch(&d->blocks, block.address);
+  note_call(d);
+  vs_memory_put_doubts(d->recorder);
   follow_segments(d, report, request);
   note_told(&d->told_blocks, block.address);
   put(d, &event);
@@ -245,6 +249,8 @@ void vs_memory_allocated(const vs_report *report, vs_request *request) {
 void vs_memory_freed(const vs_report *report) {
   vs_live_block block = {.requested = report->bytes, .bytes = report->bytes};
   device *d = vs_memory_enter(report->device);
+  vs_map_fetch(&d->blocks.at, report->address);
+  tell_figures(d, report);
   note_told(&d->told_blocks, report->address);
   (void)vs_live_blocks_take(&d->blocks, report->address, &block);
   const vs_event event = {.kind = VS_EVENT_FREE_REQUESTED,
@@ -254,7 +260,6 @@ void vs_memory_freed(const vs_report *report) {
                           .stream = block.stream,
                           .context = VS_CONTEXT_NONE};
   put(d, &event);
-  tell_figures(d, report);
   vs_memory_leave(d);
 }
 
@@ -262,8 +267,8 @@ void vs_memory_refused(const vs_report *report, uint64_t free_bytes, vs_request 
   device *d = vs_memory_enter(report->device);
   const vs_event event = {
       .kind = VS_EVENT_OOM, .address = free_bytes, .size = report->bytes, .context = request->stack};
-  note_call(vs_recording_now()->recorder, d->era);
-  vs_memory_put_doubts(vs_recording_now()->recorder);
+  note_call(d);
+  vs_memory_put_doubts(d->recorder);
   put(d, &event);
   count_refusal(d, report, request);
   vs_memory_refusal = d->era;

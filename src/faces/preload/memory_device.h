@@ -10,10 +10,11 @@
 #include "os/thread.h"
 
 typedef struct vs_memory_device {
-  vs_lock lock;   /* guards all below */
-  uint32_t era;   /* the one that it is about (recording.h); 0: none */
-  uint32_t forks; /* the generation of the process that has the memory below */
-  bool is_unsure; /* the segments are not all that there are */
+  vs_lock lock;          /* guards all below */
+  uint32_t era;          /* the one that it is about (recording.h); 0: none */
+  vs_recorder *recorder; /* of the era's recording, as long as the lock is held; NULL: there is none */
+  uint32_t forks;        /* the generation of the process that has the memory below */
+  bool is_unsure;        /* the segments are not all that there are */
   vs_live_blocks blocks;
   vs_own_segments segments;
   vs_figures_device *figures; /* of this era, for other processes; NULL: nothing was told in it */
@@ -23,7 +24,7 @@ typedef struct vs_memory_device {
 
 extern vs_memory_device vs_memory_devices[C10_MOST_DEVICES];
 
-/* The device with its lock taken, without what an earlier era left there. */
+/* The device with its lock taken, and without what an earlier era left there. Opens no recording. */
 vs_memory_device *vs_memory_enter(uint32_t index);
 /* The same, unless another thread has the lock. */
 bool vs_memory_try(uint32_t index);

@@ -1,5 +1,6 @@
 #include "faces/preload/python.h"
 #include "base/hash.h"
+#include "base/hot.h"
 #include "base/text.h"
 #include "faces/preload/python_code.h"
 #include "faces/preload/python_paths.h"
@@ -25,8 +26,8 @@ static struct {
   int (*is_finalizing)(void);
   uint64_t code_type, text_type, bytes_type;
   char version[32];
-} python;
-static _Atomic uint8_t state; /* vs_python_state */
+} python VS_HOT;
+static VS_HOT _Atomic uint8_t state; /* vs_python_state */
 
 vs_python_state vs_python_state_of(void) {
   return (vs_python_state)atomic_load_explicit(&state, memory_order_acquire);
@@ -65,8 +66,8 @@ static inline bool is_shown(uint64_t frame, uint64_t code, uint64_t instruction)
  * A code object can be freed, and another one come to lie at its address. Python reports to audit hooks before code is made, and before
  * it is run. */
 
-static _Atomic uint32_t epoch; /* moves on whenever code may have been made */
-static _Atomic bool is_told;   /* the hook is there */
+static VS_HOT _Atomic uint32_t epoch; /* moves on whenever code may have been made */
+static VS_HOT _Atomic bool is_told;   /* the hook is there */
 
 static void (*_Atomic on_import)(void);
 

@@ -1,5 +1,6 @@
 #include "faces/preload/pytorch.h"
 #include "base/check.h"
+#include "base/hot.h"
 #include "os/library.h"
 #include "os/pages.h"
 #include "os/thread.h"
@@ -24,11 +25,11 @@ static struct {
   uint64_t (*stream_handle)(const cuda_stream *stream);
   int (*mem_get_info)(size_t *free, size_t *total);
   int (*get_device)(int *device);
-} pytorch;
+} pytorch VS_HOT;
 
-static _Atomic bool is_known;    /* `pytorch` is complete */
-static _Atomic bool is_attached; /* the calls are led here, or about to be */
-static _Atomic uint32_t doubts;
+static VS_HOT _Atomic bool is_known;    /* `pytorch` is complete */
+static VS_HOT _Atomic bool is_attached; /* the calls are led here, or about to be */
+static VS_HOT _Atomic uint32_t doubts;
 
 /* Where calls were led here from; changes under `lock`. */
 static vs_lock lock;

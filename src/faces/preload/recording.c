@@ -1,4 +1,5 @@
 #include "faces/preload/recording.h"
+#include "base/hot.h"
 #include "base/text.h"
 #include "faces/preload/recording_file.h"
 #include "os/thread.h"
@@ -19,7 +20,7 @@ static struct {
   bool has_pid_always, is_quiet, has_python_only;
   uint64_t most_bytes, most_ns; /* of the file, which keeps the newest events; 0: all */
 } wanted;
-static _Atomic bool is_wanted, is_on_oom;
+static VS_HOT _Atomic bool is_wanted, is_on_oom;
 
 /* Constant once the library is loaded. */
 static bool (*checkpoint)(void *ctx, vs_recorder *recorder);
@@ -27,9 +28,9 @@ static void (*tell_opened)(vs_recorder *recorder);
 
 /* Guarded by `lock`, but for `opened` and the recorder. `opened` is the era of `current`, 0 before the first. */
 static vs_lock lock;
-static _Atomic uint32_t begun; /* recordings that were begun from inside */
-static _Atomic uint32_t opened;
-static vs_preload_recording current;
+static VS_HOT _Atomic uint32_t begun; /* recordings that were begun from inside */
+static VS_HOT _Atomic uint32_t opened;
+static VS_HOT vs_preload_recording current;
 static char current_path[PATH], kept_path[PATH];
 static _Atomic uint32_t kept_era; /* of `kept_path` */
 

@@ -173,6 +173,18 @@ static void the_check_finds_what_is_broken(void **state) {
   vs_map_deinit(vs_host_default(), &map);
 }
 
+static void a_sparse_table_is_half_full_at_most(void **state) {
+  (void)state;
+  vs_map map = {0};
+  for (uint64_t key = 0; key < 5000; key++) {
+    expect_ok(vs_map_reserve_sparse(vs_host_default(), &map));
+    vs_map_add(&map, key, 1);
+    assert_true(map.count <= map.capacity / 2 && map.capacity <= 16 + 4 * map.count);
+  }
+  assert_null(vs_map_check(&map));
+  vs_map_deinit(vs_host_default(), &map);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_check_finds_what_is_broken),
@@ -181,6 +193,7 @@ int main(void) {
       cmocka_unit_test(empty_and_cleared),
       cmocka_unit_test(a_flood_is_refused),
       cmocka_unit_test(a_large_table_is_not_crowded),
+      cmocka_unit_test(a_sparse_table_is_half_full_at_most),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
