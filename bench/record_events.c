@@ -8,14 +8,18 @@
  *   facts       recorded without stacks: clock, sequence, ring
  *   stacks      the same with the native stack of each allocation and each free, interned
  *   stacks far  every event from a stack that shares only half of its frames with the one before
+ *   waits       recorded without stacks by a recorder that waits for room, as that of `vramscope run` does, and loses nothing, while another
+ *               thread keeps a second processor busy
  *
  * An event is an allocation or a free (which are one record of the file, as PyTorch's two events are).
- * Prints "NAME ns p50 p99 p99.9" (processor time; of the single event by the clock, whose own 20 ns are in
- * it) and what the file takes. */
+ * Prints "NAME ns p50 p99 p99.9" (processor time of the thread, and by the clock, with waiting; of the single event by the clock, whose own 20 ns
+ * are in it) and what the file takes. */
 #define _POSIX_C_SOURCE 200809L /* the clock of a thread */
 #include "event/event.h"
 #include "os/clock.h"
+#include "os/thread.h"
 #include "record/record.h"
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -23,7 +27,7 @@
 
 enum { SITES = 64, BLOCKS = 256, DEPTH = 20, MOST_SAMPLES = 1 << 20 };
 
-typedef enum mode { NOTHING, FACTS, STACKS } mode;
+typedef enum mode { NOTHING, FACTS, STACKS, WAITS } mode;
 
 static mode how;
 static vs_recorder *recorder;
@@ -137,8 +141,9 @@ static int by_value(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static void tell(const char *name, double ns, const char *path, const vs_record_figures *figures) {
-  printf("%-11s %6.1f ns", name, ns);
+static void tell(const char *name, double ns, double clock_ns, const char *path,
+                 const vs_record_figures *figures) {
+  printf("%-11s %6.1f ns, %6.1f by the clock", name, ns, clock_ns);
   if (sample_count != 0) {
     qsort(samples, sample_count, sizeof *samples, by_value);
     printf("   p50 %u  p99 %u  p99.9 %u", samples[sample_count / 2], samples[sample_count / 100 * 99],
@@ -150,6 +155,18 @@ static void tell(const char *name, double ns, const char *path, const vs_record_
   printf("\n");
 }
 
+static uint32_t ring_slots_of(mode chosen, bool with_samples) {
+  if (chosen == WAITS) return VS_RECORD_RING;
+  return with_samples ? 1 << 20 : 1 << 16;
+}
+
+static _Atomic bool is_over;
+static void keep_busy(void *unused) {
+  volatile unsigned count = 0;
+  (void)unused;
+  while (!is_over) count++;
+}
+
 static void run(const char *name, mode chosen, void (*program)(unsigned depth, uint64_t steps),
                 uint64_t steps, bool with_samples) {
   const char *path = "bench_record_events.vram";
@@ -157,8 +174,13 @@ static void run(const char *name, mode chosen, void (*program)(unsigned depth, u
   vs_error error;
   how = chosen;
   if (chosen != NOTHING) {
-    const vs_record_options options = {
-        .path = path, .may_replace = true, .stacks = stacks, .ring_slots = with_samples ? 1 << 20 : 1 << 16};
+    const vs_record_options options = {.path = path,
+                                       .may_replace = true,
+                                       .stacks = stacks,
+                                       .wait = chosen == WAITS,
+                                       .has_no_pools = chosen == WAITS,
+                                       .has_no_completions = chosen == WAITS,
+                                       .ring_slots = ring_slots_of(chosen, with_samples)};
     if (vs_record_open(vs_host_default(), &options, &recorder, &error) != VS_OK) {
       fprintf(stderr, "bench_record_events: %s\n", error.text);
       exit(1);
@@ -170,11 +192,13 @@ static void run(const char *name, mode chosen, void (*program)(unsigned depth, u
   allocations = 0;
   is_sampling = with_samples;
   const double began = processor_ns();
+  const uint64_t began_clock = vs_clock_ns();
   program(DEPTH, steps);
   const double ns = (processor_ns() - began) / (double)allocations;
+  const double clock_ns = (double)(vs_clock_ns() - began_clock) / (double)allocations;
   if (chosen != NOTHING && vs_record_close(recorder, &figures, &error) != VS_OK) exit(1);
   (void)unlink(path);
-  tell(name, ns, chosen == NOTHING ? NULL : path, &figures);
+  tell(name, ns, clock_ns, chosen == NOTHING ? NULL : path, &figures);
 }
 
 int main(int argc, char **argv) {
@@ -189,6 +213,11 @@ int main(int argc, char **argv) {
     run("nothing", NOTHING, wander, steps, with_samples);
     run("stacks far", STACKS, wander, steps, with_samples);
   }
+  vs_thread busy;
+  if (vs_thread_start(&busy, "busy", keep_busy, NULL) != VS_OK) return 1;
+  run("waits", WAITS, train, steps, false);
+  is_over = true;
+  vs_thread_join(&busy);
   const uint64_t *frames;
   printf("%u frames, %u stacks\n", vs_record_stack_at(stacks, 0, &frames),
          vs_record_stacks_figures_of(stacks).stacks);
