@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from vramscope._command import binary
+from vramscope._command import binary, environment
 
 __all__ = ["Check", "of_test", "path_of", "unused", "why_wrong"]
 
@@ -107,10 +107,7 @@ class Check:
 
 
 def _command(*words: str | os.PathLike[str]) -> subprocess.CompletedProcess[str]:
-    """Runs the command without the simulated GPU that the tests may have: it needs none."""
-    environment = {name: value for name, value in os.environ.items()
-                   if name != "LD_PRELOAD" and not name.startswith("VRAMSCOPE_SIM")}
-    return subprocess.run([binary(), *words], env=environment, capture_output=True, encoding="utf-8", errors="replace",
+    return subprocess.run([binary(), *words], env=environment(), capture_output=True, encoding="utf-8", errors="replace",
                           check=False)
 
 

@@ -18,6 +18,11 @@ def binary() -> Path:
     return path
 
 
+def environment() -> dict[str, str]:
+    """That of a command which reads files: without the simulated GPU that this process may have, because it needs none."""
+    return {name: value for name, value in os.environ.items() if name != "LD_PRELOAD" and not name.startswith("VRAMSCOPE_SIM")}
+
+
 def main() -> NoReturn:
     """Replaces this process with the program, with the same arguments, so exit code and signals are the command's own."""
     path = binary()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import subprocess
 import sys
 import warnings
 from ctypes import PyDLL
@@ -11,6 +13,7 @@ from types import TracebackType
 from typing import Self
 
 from vramscope import _recorder
+from vramscope._command import binary, environment
 from vramscope.errors import ArgumentError, FileError, from_status
 
 __all__ = ["Recording", "record", "record_on_oom"]
@@ -30,6 +33,7 @@ class Recording:
         self._library = library
         self._number = library.vramscope_record_number()
         self._kept = ""
+        self._shows = True  # an error that ends the process may be the one of `kept`
         self.path: str = os.path.abspath(path)  #: the file that was asked for; of `record` the one that is written
 
     @property
@@ -51,6 +55,7 @@ class Recording:
 
         Raises FileError if the file is incomplete (the disk is full); what it has can be read.
         """
+        self._shows = self._shows and sys.exc_info()[1] is not None
         if not self.is_on:
             return
         try:
@@ -107,22 +112,49 @@ def record(
     return _begin(os.fspath(path), options, max_seconds or _bounded(max_bytes))
 
 
-def record_on_oom(path: str | os.PathLike[str] = "oom.vram", *, max_bytes: int = 256 << 20) -> Recording:
+def record_on_oom(path: str | os.PathLike[str] = "oom.vram", *, max_bytes: int = 256 << 20, show: bool = True) -> Recording:
     """Records as `record` does, but keeps the file only if an out-of-memory error happens: the flight recorder of a job.
 
         vramscope.record_on_oom("oom.vram")
-        train()                               # if this runs out of memory: vramscope oom oom.vram
+        train()                               # if this runs out of memory, it ends with the screen of: vramscope oom oom.vram
 
     path       the file of the last out-of-memory error. Where another file has that name, it is oom.PID.vram; standard error says
                which, and `Recording.kept`
     max_bytes  of the newest events, at least 16 MiB
+    show       if an out-of-memory error that nothing handles ends the process, it prints that screen to standard error, behind
+               Python's traceback. An interactive session does not end by errors
 
     The events are in oom.PID.part.vram meanwhile, which takes at most `max_bytes` of the disk and is removed at the end; a
     process that is killed leaves it. The error may be handled: then the recording goes on, and the next error replaces the file.
 
     Raises as `record`.
     """
-    return _begin(os.fspath(path), _recorder.ON_OOM, _bounded(max_bytes))
+    recording = _begin(os.fspath(path), _recorder.ON_OOM, _bounded(max_bytes))
+    if show:
+        atexit.register(_show_post_mortem, recording, os.getpid())
+    return recording
+
+
+def _show_post_mortem(recording: Recording, process: int) -> None:
+    """At the end of the process; a child of a fork has the function, too."""
+    if os.getpid() != process or not recording._shows or recording.kept is None or not _ends_by_out_of_memory():
+        return
+    try:
+        subprocess.run([binary(), "oom", recording.kept], env=environment(), stdin=subprocess.DEVNULL, stdout=sys.__stderr__,
+                       check=False)
+    except OSError as error:
+        print(f"vramscope: the post-mortem cannot be shown: {error}", file=sys.stderr)
+
+
+def _ends_by_out_of_memory() -> bool:
+    """Whether Python has printed the traceback of such an error, or of one that followed from it, as its last one."""
+    kind = getattr(getattr(sys.modules.get("torch"), "cuda", None), "OutOfMemoryError", ())
+    error: BaseException | None = None if hasattr(sys, "ps1") else getattr(sys, "last_value", None)
+    before: list[BaseException] = []
+    while error is not None and error not in before and not isinstance(error, kind):
+        before.append(error)
+        error = error.__cause__ or error.__context__
+    return error is not None and error not in before
 
 
 def _bounded(max_bytes: int | None) -> int:

@@ -259,6 +259,63 @@ def test_only_an_out_of_memory_error_is_kept(simulated, tmp_path):
     assert sorted(path.name for path in tmp_path.glob("*")) == sorted([kept.name, "oom.vram", "other.vram"])
 
 
+ENDS = {
+    "unhandled": ("", "fail()", True),
+    "followed by another error": ("", """
+        try:
+            fail()
+        except torch.OutOfMemoryError:
+            raise KeyError("of a handler")""", True),
+    "out of the block": ("", """
+        with recording:
+            fail()""", True),
+    "not wanted": (", show=False", "fail()", False),
+    "handled": ("", """
+        try:
+            fail()
+        except torch.OutOfMemoryError:
+            pass
+        raise KeyError("later")""", False),
+    "after the recording": ("", """
+        try:
+            fail()
+        except torch.OutOfMemoryError:
+            pass
+        recording.stop()
+        fail()""", False),
+    "in a session": ("", """
+        sys.ps1 = ">>> "
+        fail()""", False),
+    "in a child": ("", """
+        try:
+            fail()
+        except torch.OutOfMemoryError:
+            pass
+        if os.fork() == 0:
+            raise torch.OutOfMemoryError
+        os.wait()""", False),
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_the_post_mortem_is_shown_at_the_end(simulated, tmp_path, end):
+    """If the process ends by the error that was recorded, behind Python's traceback."""
+    options, program, is_shown = ENDS[end]
+    done = simulated(f"""
+        import os, sys, torch, vramscope
+
+        def fail():
+            torch.empty(1 << 40, dtype=torch.uint8, device="cuda")
+
+        recording = vramscope.record_on_oom(sys.argv[1]{options})
+        torch.empty(1, device="cuda")
+        """ + program, tmp_path / "oom.vram")
+    assert done.err.count("Traceback") >= (end not in ("in a child",)), done.err
+    shown = done.err.rpartition("Traceback")[2].count("Out of memory  failed to allocate 1.00 TiB")
+    assert shown == is_shown == done.err.count("Out of memory  failed"), done.err
+    assert (tmp_path / "oom.vram").exists()
+
+
 def test_the_recording_of_a_dry_run_gives_way(dryrun, tmp_path):
     """The program gets its own. The dry run says what of a killed process it does not know therefore."""
     done = dryrun(["--json"], """
@@ -307,6 +364,8 @@ def test_a_hugging_face_training_that_runs_out_of_memory(tmp_path):
     assert "Out of memory  failed to allocate" in done.out and "modeling_llama.py" in done.out, done.out
     inside = finish(command(HUGGING_FACE, [tmp_path / "inside.vram"]), simulated_environment(gpu="16GiB"), tmp_path, 600)
     assert inside.code == 1 and f"is recorded in {tmp_path}/inside.vram" in inside.err, inside.err[-3000:]
+    traceback, screen = inside.err.split("\nOut of memory  failed to allocate")
+    assert "Traceback" in traceback and "modeling_llama.py" in screen and "Remedies" in screen, inside.err[-3000:]
     ours, theirs = (ask(tmp_path / name, "oom")["lines"][0] for name in ("inside.vram", "oom.vram"))
     assert ours["bytes"] == theirs["bytes"] and ours["about"] == "oom"
     assert owners(tmp_path / "inside.vram") == owners(tmp_path / "oom.vram")
