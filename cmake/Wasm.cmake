@@ -1,8 +1,8 @@
 # The WebAssembly build: the pure modules and the web face, by the same list as the native build.
 
 set(check_wasm ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/check_wasm)
-# A page carries the module. Measured in node on a pickle of 142 MB: small is as fast, but for what reads each byte of a pickle; and
-# reading takes as long without what the compiler makes of loops.
+# A page carries the module. Counted by callgrind in node: small is as fast, but for what reads each byte of a pickle and makes its rows
+# (docs/figures.md); and reading takes as long without what the compiler makes of loops.
 foreach(module tracefile event snapshot alloc device device_sim analyze ledger query)
   target_compile_options(vs_${module} PRIVATE -Oz)
 endforeach()
@@ -10,8 +10,10 @@ foreach(module base codec event snapshot)
   target_compile_options(vs_${module} PRIVATE -fno-vectorize -fno-slp-vectorize -fno-unroll-loops)
 endforeach()
 file(GLOB small CONFIGURE_DEPENDS src/codec/*.c src/base/*.c)
-list(FILTER small EXCLUDE REGEX "codec/pickle(_lists|_machine|_stack)?\\.c|base/(mem|sort)\\.c")
+list(FILTER small EXCLUDE REGEX "codec/pickle(_dicts|_lists|_machine|_stack)?\\.c|base/(mem|sort)\\.c")
 set_source_files_properties(${small} PROPERTIES COMPILE_OPTIONS -Oz)
+file(GLOB rows CONFIGURE_DEPENDS src/snapshot/builder*.c src/snapshot/model.c src/event/*.c)
+set_source_files_properties(${rows} PROPERTIES COMPILE_OPTIONS -O2) # what makes the rows: behind the -Oz of their modules
 set_source_files_properties(src/base/mem.c PROPERTIES COMPILE_OPTIONS -mbulk-memory) # only there: see mem.c
 # -O0 is for the driver, which at other levels runs the wasm-opt that it finds (of binaryen): what it writes, or whether it fails, depends on the
 # machine. The linker does the same at all levels.

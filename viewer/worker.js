@@ -2,7 +2,8 @@
  * The worker: one engine with one file, so that nothing it does stops the page. carrier_worker.js is at the
  * other end. The same source is the second worker, which only reads the file: {kind: "read", blob, port}.
  *
- * In:  {number, kind: "load", module, port, name, size} | {number, kind: "request", bytes}
+ * In:  {kind: "warm", module}, once and before all others, | {number, kind: "load", module, port, name, size}
+ *      | {number, kind: "request", bytes}
  * Out: {kind: "progress", bytesRead} | {kind: "done", number, reply} | {kind: "failed", number, error}
  */
 import { present } from "./engine/present.js";
@@ -17,6 +18,7 @@ let workerTurn = Promise.resolve(); // messages are answered one after the other
 
 self.onmessage = (/** @type {MessageEvent<WorkerMessage>} */ { data }) => {
   if (data.kind === "read") serveInput(data.blob, data.port);
+  else if (data.kind === "warm") workerEngine = new WasmEngine(data.module);
   else workerTurn = workerTurn.then(() => answerMessage(data));
 };
 
@@ -33,7 +35,7 @@ async function answerMessage(message) {
 
 /** @param {WorkerQuestion & {kind: "load"}} question @returns {Promise<null>} */
 async function loadFile({ module, port, name, size }) {
-  workerEngine = new WasmEngine(module);
+  workerEngine ??= new WasmEngine(module); // a worker loads one file
   const input = await receivedInput(port, progressReporter());
   await workerEngine.load(name, size, input);
   return null;

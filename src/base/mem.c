@@ -9,6 +9,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#undef memcpy
+#undef memmove
+#undef memset
+#undef memcmp
+
 enum { LANE = 16, LONG = 128 };
 
 /* Unaligned parts of memory of any type. */

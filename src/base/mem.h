@@ -19,6 +19,13 @@ void *memmove(void *to, const void *from, size_t size);
 void *memset(void *to, int byte, size_t size);
 int memcmp(const void *a, const void *b, size_t size);
 size_t strlen(const char *text);
+
+/* A freestanding compiler takes these names for those of any functions. By its own names it knows what they do: a copy of a constant
+ * number of bytes, if these are few, is a load and a store. All others call the functions above. */
+#define memcpy(to, from, size) __builtin_memcpy(to, from, size)
+#define memmove(to, from, size) __builtin_memmove(to, from, size)
+#define memset(to, byte, size) __builtin_memset(to, byte, size)
+#define memcmp(a, b, size) __builtin_memcmp(a, b, size)
 #endif
 
 #endif

@@ -57,16 +57,18 @@ class Watch:
 
 @pytest.fixture
 def open_page(browser):
-    """open_page(address, width=1280, height=720, theme="light", ratio=1) -> Page."""
+    """open_page(address, width=1280, height=720, theme="light", ratio=1) -> Page. `script` runs before those of the page."""
     contexts, watches = [], []
 
-    def open_(address=PAGE.as_uri(), width=1280, height=720, theme="light", ratio=1, touch=False):
+    def open_(address=PAGE.as_uri(), width=1280, height=720, theme="light", ratio=1, touch=False, script=None):
         from_disk = address.startswith("file:")
         context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme, offline=from_disk,
                                       device_scale_factor=ratio, has_touch=touch, reduced_motion="reduce")
         contexts.append(context)
         tab = context.new_page()
         tab.set_default_timeout(60_000)
+        if script is not None:
+            tab.add_init_script(script)
         watches.append(Watch(tab, address.split("#")[0]))
         tab.goto(address)
         return Page(tab)

@@ -110,6 +110,44 @@ def test_dropped(open_page, trace):
     assert_same_figures(page, path)
 
 
+def test_the_first_picture_takes_four_requests(open_page, trace):
+    """The exact picture is asked together with the small one, from what `info` says, and not a second time."""
+    page = open_page()
+    page.tab.get_by_role("button", name=re.compile("^Choose")).first.wait_for()
+    page.tab.evaluate(
+        """() => {
+          const { postMessage } = Worker.prototype;
+          window.asked = [];
+          window.workers = new Set();
+          Worker.prototype.postMessage = function (message, ...rest) {
+            window.workers.add(this);
+            if (message.kind === "request") window.asked.push(JSON.parse(new TextDecoder().decode(message.bytes)));
+            return postMessage.call(this, message, ...rest);
+          };
+        }""")
+    page.choose(trace(20000)).wait_for_picture()
+    asked = page.tab.evaluate("() => window.asked")
+    until = [request["method"] for request in asked].index("report")
+    assert [request["method"] for request in asked[:until]] == ["info", "marks", "picture", "picture", "groups"]
+    small, exact = (request["params"] for request in asked if request["method"] == "picture")
+    assert small["rows"] < exact["rows"] and small["y1"] is None
+    shown = page.settle().picture()
+    assert (exact["x0"], exact["x1"], exact["y1"], exact["rows"]) == (shown["x0"], shown["x1"], shown["y1"], shown["rows"])
+
+
+def test_workers_wait_for_the_file(open_page, trace):
+    """An empty page has its two workers before a file is chosen, and starts no others for it."""
+    page = open_page(script="""
+      const Real = Worker;
+      window.started = 0;
+      window.Worker = class extends Real { constructor(...given) { super(...given); window.started++; } };
+    """)
+    page.tab.wait_for_function("() => window.started === 2")
+    path = trace(2000)
+    assert_same_figures(page.choose(path), path)
+    assert page.tab.evaluate("() => window.started") == 2
+
+
 def test_served(open_page, served, trace, demo):
     for path in (trace(2000), demo):
         with served(path) as address:

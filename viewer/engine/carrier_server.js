@@ -53,7 +53,7 @@ export function serverCarrier(base, index) {
   return { load, request, cancel, close: cancel };
 }
 
-const SERVER_LOOK_MS = 60;
+const SERVER_LOOK_MS = 20;
 const STATUS_CANCELLED = -10;
 
 /**

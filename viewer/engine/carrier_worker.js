@@ -12,15 +12,35 @@ const NO_ENGINE = "this page was built without its engine: open the file with vr
 let compiledEngine = null; // the promise of the module, which all workers share
 /** @type {string|null} */
 let workerAddress = null; // of the inlined source
+/** @type {WorkerPair|null} */
+let warmWorkers = null; // for the next file, of a page that has none yet
 
 /** Whether this page can read files by itself. */
 function hasEngine() {
   return document.getElementById("engine") !== null || document.getElementById("program") === null;
 }
 
-/** Starts compiling the engine, for a page that will probably load a file soon. */
-export function warmEngine() {
-  if (hasEngine()) readyEngine().catch(() => {}); // the load reports it
+/** Compiles the engine and starts its workers, for a page that will probably load a file soon. */
+export async function warmEngine() {
+  if (!hasEngine()) return;
+  try {
+    const module = await readyEngine();
+    if (warmWorkers !== null) return;
+    warmWorkers = { engine: startWorker(), reader: startWorker() };
+    warmWorkers.engine.postMessage({ kind: "warm", module });
+  } catch {
+    // the load reports it
+  }
+}
+
+/**
+ * A worker for the engine, and one that reads the file for it.
+ * @returns {WorkerPair}
+ */
+function takeWorkers() {
+  const pair = warmWorkers ?? { engine: startWorker(), reader: startWorker() };
+  warmWorkers = null;
+  return pair;
 }
 
 /**
@@ -70,9 +90,10 @@ export function workerCarrier(blob, name = nameOfBlob(blob) ?? "file") {
       const module = await readyEngine();
       if (turn !== mine) throw cancelledError();
       onProgress = (bytesRead) => report(bytesRead, source.size);
-      worker = startWorker();
+      const pair = takeWorkers();
+      const { reader } = pair;
+      worker = pair.engine;
       worker.onmessage = settle;
-      const reader = startWorker();
       worker.onerror = reader.onerror = (event) => stop(stoppedError(event));
       const { port1, port2 } = new MessageChannel();
       reader.postMessage({ kind: "read", blob: source, port: port1 }, [port1]);

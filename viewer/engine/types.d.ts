@@ -106,9 +106,15 @@ interface EngineExports {
   vs_web_error(): number;
 }
 
+interface WorkerPair {
+  engine: Worker;
+  reader: Worker;
+}
+
 type WorkerQuestion = { kind: "load"; module: WebAssembly.Module; port: MessagePort; name: string; size: number }
   | { kind: "request"; bytes: Uint8Array };
-type WorkerMessage = (WorkerQuestion & { number: number }) | { kind: "read"; blob: Blob; port: MessagePort };
+type WorkerMessage = (WorkerQuestion & { number: number }) | { kind: "read"; blob: Blob; port: MessagePort }
+  | { kind: "warm"; module: WebAssembly.Module };
 type WorkerAnswer = { kind: "progress"; bytesRead: number } | { kind: "done"; number: number; reply: ArrayBuffer | null }
   | { kind: "failed"; number: number; error: Failure };
 

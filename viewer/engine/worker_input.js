@@ -22,6 +22,7 @@ export class InputError extends Error {
 }
 
 const INPUT_PIECE = 8 * 1024 * 1024;
+const INPUT_FIRST = 1024 * 1024; // so that the engine begins soon
 const INPUT_AHEAD = 2;
 // How far a gzip file may expand, as in src/intake/gzip.h: files that expand further are made to exhaust memory.
 const INPUT_GROWTH_BASE = 32 * 1024 * 1024;
@@ -116,10 +117,12 @@ function blobPieces(blob, onProgress) {
   let at = 0;
   let given = 0;
   const readAhead = () => {
-    for (; at < blob.size && ahead.length < INPUT_AHEAD; at += INPUT_PIECE) {
-      const piece = blob.slice(at, at + INPUT_PIECE).arrayBuffer();
+    while (at < blob.size && ahead.length < INPUT_AHEAD) {
+      const end = at + (at === 0 ? INPUT_FIRST : INPUT_PIECE);
+      const piece = blob.slice(at, end).arrayBuffer();
       piece.catch(() => {}); // the code that awaits the piece gets the error
       ahead.push(piece);
+      at = end;
     }
   };
   readAhead();

@@ -6,6 +6,7 @@
 import { serverCarrier } from "../engine/carrier_server.js";
 import { warmEngine, workerCarrier } from "../engine/carrier_worker.js";
 import { EngineError, openEngine } from "../engine/engine.js";
+import { deviceOfFile } from "../shared/app.js";
 import { VIEW_DEFAULTS } from "./store.js";
 
 const BASE64_STEP = 1 << 20; // characters that are decoded at once, which takes some milliseconds
@@ -110,6 +111,8 @@ async function readFile(app, entry, makeCarrier, source) {
     const loaded = await entry.carrier.load(source, (read, all) => noteProgress(app, entry, read, all));
     entry.engine = openEngine(entry.carrier);
     entry.info = isInfo(loaded) ? loaded : await entry.engine.once("info", { top: 1 });
+    // Every view asks for the marks: the engine has them at work while the view is made.
+    entry.engine.once("marks", { device: deviceOfFile(app, entry) });
     entry.state = "ready";
   } catch (error) {
     entry.state = "failed";

@@ -33,6 +33,19 @@ let themeTokens = new Map();
 export function setPaletteTheme(theme) {
   paletteTheme = theme;
   themeTokens = new Map();
+  readThemeTokens();
+}
+
+/** All tokens, before the page has elements: asked later, each would lay the page out. */
+function readThemeTokens() {
+  const style = getComputedStyle(document.documentElement);
+  const rules = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules]);
+  for (const rule of rules) {
+    if (!(rule instanceof CSSStyleRule) || rule.selectorText !== ":root") continue;
+    for (const name of rule.style) {
+      if (name.startsWith("--")) themeTokens.set(name.slice(2), style.getPropertyValue(name).trim());
+    }
+  }
 }
 
 /** "dark" or "light", as shown. */

@@ -8,6 +8,7 @@
  */
 
 import { errorSentence } from "../engine/engine.js";
+import { infoOfDevice } from "../shared/app.js";
 import { drawYAxis } from "../shared/axis.js";
 import { el, fill } from "../shared/dom.js";
 import { clearCanvas, contextOf, fitCanvas, pixelRatio } from "../shared/paint.js";
@@ -108,9 +109,28 @@ export async function askCoarse(lane, view) {
  * Asks for exactly what the view shows, if it is not there or on its way.
  * @param {Lane} lane @param {TimelineView} view
  */
-export async function askPicture(lane, view) {
+export function askPicture(lane, view) {
   const params = exactRequest(lane, view);
-  if (params === null) return;
+  if (params !== null) askExact(lane, view, params);
+}
+
+/**
+ * The exact picture of the whole run, before the small one is there: the peaks of `info` say up to which bytes its axis
+ * will go. Where the small picture says otherwise, the exact one is asked again.
+ * @param {Lane} lane @param {TimelineView} view
+ */
+export function askFirstPicture(lane, view) {
+  const device = infoOfDevice(lane.source.entry.info, lane.device ?? null);
+  const isSimple = view.axis === "event" && view.what === "allocations" && view.bytes === null &&
+    view.filter === "" && view.mark === "" && view.fit === "all" && lane.offset === 0;
+  if (!isSimple || lane.marks === null || !device?.peak_reserved_bytes) return;
+  const whole = { ...view, range: { from: -1, to: device.events } };
+  const top = topOfLaneBytes(lane, whole, device.peak_reserved_bytes, false);
+  askExact(lane, whole, exactOfBytes(lane, whole, { from: 0, to: top }));
+}
+
+/** @param {Lane} lane @param {TimelineView} view @param {Params} params */
+async function askExact(lane, view, params) {
   const key = JSON.stringify(params);
   if (key === lane.askedKey) return;
   lane.askedKey = key;
@@ -120,8 +140,9 @@ export async function askPicture(lane, view) {
     lane.picture = { ...withWholeSamples(reply), by: view.by, isMarking: view.mark !== "" };
     lane.shownKey = key;
     lane.isCopied = false;
+    refreshCopy(lane, lane.picture, view, pixelRatio()); // here, since the frame that shows it has enough to do
     showLaneMessage(lane, "");
-    lane.host.changed();
+    if (lane.coarse !== null) lane.host.changed();
   } catch (error) {
     lane.host.failed(lane, error);
   }
@@ -156,9 +177,12 @@ export async function askCourse(lane, view, isCurrent) {
 
 /** @param {Lane} lane @param {TimelineView} view */
 function exactRequest(lane, view) {
-  if (lane.coarse === null) return null;
+  return lane.coarse === null ? null : exactOfBytes(lane, view, laneBytes(lane, view));
+}
+
+/** @param {Lane} lane @param {TimelineView} view @param {Extent} bytes */
+function exactOfBytes(lane, view, bytes) {
   const ratio = pixelRatio();
-  const bytes = laneBytes(lane, view);
   return {
     ...pictureRequest(lane, view),
     x0: view.range.from - lane.offset, x1: view.range.to - lane.offset, y0: bytes.from, y1: bytes.to,
@@ -189,8 +213,16 @@ export function laneBytes(lane, view) {
   const last = Math.ceil((view.range.to - lane.offset - coarse.x0) / perColumn);
   const isFiltered = view.filter !== "" || view.fit === "stack";
   const highest = highestOfColumns(coarse, first, last, isFiltered);
+  return { from: 0, to: topOfLaneBytes(lane, view, highest, isFiltered) };
+}
+
+/**
+ * Where the axis ends whose highest value is `highest`.
+ * @param {Lane} lane @param {TimelineView} view @param {number} highest @param {boolean} isFiltered
+ */
+function topOfLaneBytes(lane, view, highest, isFiltered) {
   const failed = isFiltered ? 0 : topOfLaneFailures(lane, view);
-  return { from: 0, to: Math.max(1024, Math.ceil(highest * HEADROOM), Math.ceil(failed)) };
+  return Math.max(1024, Math.ceil(highest * HEADROOM), Math.ceil(failed));
 }
 
 /**
@@ -239,7 +271,8 @@ export function failLane(lane, error) {
 }
 
 /**
- * Draws everything but what follows the pointer; of that, only what is another than before.
+ * Draws everything but what follows the pointer; of that, only what is another than before. A new lane is drawn in two
+ * frames, so that neither takes long: what is around the picture, then, when that is there, the picture and its lines.
  * @param {Lane} lane @param {TimelineView} view
  */
 export function drawLane(lane, view) {
@@ -249,8 +282,13 @@ export function drawLane(lane, view) {
     lane.width, lane.height, lane.plot.left, lane.plot.top,
     view.axis, shownTheme(), pixelRatio(), lane.marks === null,
   ].join(" ");
-  if (place !== lane.framePlace) drawFrame(lane, view, scales);
+  const isOtherPlace = place !== lane.framePlace;
+  if (isOtherPlace) drawFrame(lane, view, scales);
   lane.framePlace = place;
+  if (lane.canvases.picture.dataset.settled === undefined && (isOtherPlace || lane.picture === null)) {
+    if (lane.picture !== null) lane.host.changed();
+    return;
+  }
   const isSettled = isLaneSettled(lane, view);
   const inside = [
     place, isSettled, lane.shownKey, view.filter, view.lit, [...view.hiddenCurves], lane.colourOf,
@@ -319,7 +357,7 @@ function drawPicture(lane, view, scales, isSettled) {
   const { canvas } = context;
   context.setTransform(1, 0, 0, 1, 0, 0);
   context.clearRect(0, 0, canvas.width, canvas.height);
-  if (picture === null) return;
+  if (picture === null || lane.coarse === null) return;
   refreshCopy(lane, picture, view, ratio);
   context.imageSmoothingEnabled = false;
   if (isSettled) {

@@ -14,7 +14,7 @@ import { GROUP_COLOURS, themeToken } from "../shared/palette.js";
 import { listenToAxis, listenToLane } from "./handlers.js";
 import { timelineKey } from "./keys.js";
 import {
-  askCoarse, askCourse, askPicture, createLane, drawLane, failLane, isLaneSettled, laneScales, placeLane,
+  askCoarse, askCourse, askFirstPicture, askPicture, createLane, drawLane, failLane, isLaneSettled, laneScales, placeLane,
 } from "./lane.js";
 import { drawMinimap, MINIMAP_HEIGHT } from "./minimap.js";
 import { goToEvent } from "./pan_zoom.js";
@@ -317,11 +317,12 @@ function drawTimeline(timeline) {
     if (!isFirst && lane.coarse?.axis === view.axis) askPicture(lane, view);
     if (!isFirst) askCourse(lane, view, lane.source.index === state.file);
     askCoarse(lane, view);
-    drawLane(lane, view);
+    if (isFirst && timeline.lanes.length === 1 && state.x0 === null && state.x1 === null) askFirstPicture(lane, view);
+    if (!isFirst || lane.canvases.picture.dataset.settled !== undefined) drawLane(lane, view); // before, there is no axis
   }
   followGroups(timeline, state);
   followCursors(timeline, state);
-  drawSharedAxis(timeline, view);
+  if (!isFirst) drawSharedAxis(timeline, view);
   drawBands(timeline.tools.bands, currentLane(timeline), view);
   const lane = currentLane(timeline);
   timeline.nodes.empty.hidden = !isWithoutHistory(lane?.marks ?? null);
@@ -329,7 +330,7 @@ function drawTimeline(timeline) {
   if (lane !== null && whole !== null) drawMinimap(timeline.tools.minimap, lane, view, whole);
   if (lane !== null && isLaneSettled(lane, view)) timeline.app.pictureShown?.();
   followPointer(timeline);
-  drawOvers(timeline);
+  if (!isFirst) drawOvers(timeline);
 }
 
 /**
