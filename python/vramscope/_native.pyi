@@ -34,6 +34,12 @@ class Engine:
 def arrow_stream(file: Reply, /) -> object: ...
 def arrow_schema(file: Reply, /) -> object: ...
 
+# ranks.c
+
+def merge(
+    paths: tuple[bytes, ...], device: str | None, progress: Callable[[int, int], bool | None] | None, /
+) -> tuple[dict[str, Reply], int, dict[str, str]]: ...
+
 # devices.c
 
 @final

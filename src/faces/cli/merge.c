@@ -1,63 +1,13 @@
-/* vramscope merge: the recordings of all ranks of a job as tables. Each file is forgotten once its rows are there, so the memory is that of a few
- * files. */
+/* vramscope merge: the recordings of all ranks of a job as tables (ranks/tables.h), written to files. */
 #include "faces/cli/merge_files.h"
 #include "faces/cli/rank_files.h"
+#include "ranks/tables.h"
 
 typedef struct merging {
   vs_cli *cli;
-  vs_job_tables tables;
   vs_merge_files files;
-  bool cannot_write;
-  uint64_t read, not_read;
+  vs_rank_tables_result result;
 } merging;
-
-/* ---- rows */
-
-/* Writes the tables that have enough rows, or all of them. */
-static vs_status write_tables(merging *m, bool are_all) {
-  vs_status status = VS_OK;
-  for (size_t i = 0; i < VS_JOB_TABLES && status == VS_OK; i++) {
-    vs_records *records = &m->tables.of[i];
-    if (!are_all && !vs_records_is_full(records)) continue;
-    status = vs_merge_files_put(&m->files, records);
-    vs_records_clear(records);
-  }
-  m->cannot_write = status != VS_OK;
-  return status;
-}
-
-enum { INVENTORY, REPORT, STEPS };
-
-static vs_status ask(const void *ctx, size_t number, const char *name, vs_engine *engine,
-                     vs_rank_replies *replies, vs_error *error) {
-  const merging *m = ctx;
-  (void)number, (void)name;
-  VS_TRY(vs_rank_ask(m->cli, engine, "inventory", "", replies, error));
-  VS_TRY(vs_rank_ask(m->cli, engine, "report", "\"top\": 0, \"frames\": 1, ", replies, error));
-  return vs_rank_ask(m->cli, engine, "steps", "", replies, error);
-}
-
-static vs_status take(void *ctx, size_t number, const char *name, const vs_rank_replies *replies,
-                      vs_engine **engine, vs_error *error) {
-  merging *m = ctx;
-  const vs_job_replies of_job = {.inventory = vs_rank_reply(replies, INVENTORY),
-                                 .report = vs_rank_reply(replies, REPORT),
-                                 .steps = vs_rank_reply(replies, STEPS)};
-  (void)number, (void)engine, (void)error;
-  VS_TRY(vs_job_tables_add(&m->tables, vs_str_from(name), &of_job));
-  m->read++;
-  return write_tables(m, false);
-}
-
-/* Also called where the tables cannot be written: then reading ends. */
-static vs_status fail(void *ctx, size_t number, const char *name, bool was_asked, const char *why) {
-  merging *m = ctx;
-  (void)number, (void)was_asked;
-  if (m->cannot_write) return VS_IO;
-  m->not_read++;
-  VS_TRY(vs_job_tables_add_failed(&m->tables, vs_str_from(name), vs_str_from(why)));
-  return write_tables(m, false);
-}
 
 /* ---- the command line */
 
@@ -87,11 +37,11 @@ static vs_exit choose_format(const vs_cli *cli, vs_merge_format *format) {
 
 static void say_written(const merging *m) {
   char what[120];
-  const uint64_t all = m->read + m->not_read;
+  const uint64_t all = m->result.read + m->result.not_read;
   vs_format(what, sizeof what, " with %U rank%s", all, all == 1 ? "" : "s");
-  if (m->not_read != 0)
+  if (m->result.not_read != 0)
     vs_format(what, sizeof what, " with %U rank%s, %U of them not read (column error)", all,
-              all == 1 ? "" : "s", m->not_read);
+              all == 1 ? "" : "s", m->result.not_read);
   for (size_t i = 0; i < m->files.count; i++)
     vs_cli_say_written(m->cli, m->files.of[i]->name, i == 0 ? what : "",
                        vs_merge_formats[m->files.format].opens_in);
@@ -103,18 +53,31 @@ static vs_exit say_failure(const merging *m, vs_status status) {
   return vs_cli_say_output(vs_str_from(m->files.name), &error);
 }
 
+static vs_status put(void *ctx, const vs_records *records) {
+  merging *m = ctx;
+  return vs_merge_files_put(&m->files, records);
+}
+
+static vs_status read_ranks(merging *m, const vs_rank_files *ranks) {
+  const vs_rank_tables_options options = {
+      .device = m->cli->line->values[VS_OPTION_DEVICE], .ctx = m, .put = put};
+  vs_rank_terminal terminal;
+  const vs_rank_face face = vs_rank_terminal_begin(&terminal, m->cli);
+  const vs_status status = vs_rank_tables_read(ranks, &face, &options, &m->result);
+  vs_rank_terminal_end(&terminal);
+  return status;
+}
+
 static vs_exit merge(merging *m, const vs_rank_files *ranks, vs_merge_format format) {
-  const vs_rank_reader reader = {.ctx = m, .ask = ask, .take = take, .fail = fail};
   vs_status status =
       vs_merge_files_begin(&m->files, m->cli->host, format, m->cli->line->values[VS_OPTION_MERGED],
                            vs_cli_has(m->cli, VS_OPTION_FORCE));
-  if (status == VS_OK) status = vs_rank_files_read(ranks, &reader);
-  if (status == VS_OK) status = write_tables(m, true);
+  if (status == VS_OK) status = read_ranks(m, ranks);
   if (status == VS_OK) status = vs_merge_files_end(&m->files);
   if (status == VS_OK) say_written(m);
   const vs_exit code = status == VS_OK ? VS_EXIT_OK : say_failure(m, status);
   vs_merge_files_deinit(&m->files);
-  if (m->not_read != 0) m->cli->program_exit = VS_EXIT_FILE; /* the tables have the other ranks */
+  if (m->result.not_read != 0) m->cli->program_exit = VS_EXIT_FILE; /* the tables have the other ranks */
   return code;
 }
 
@@ -126,12 +89,8 @@ vs_exit vs_cli_merge(vs_cli *cli) {
   merging *m = vs_host_alloc(cli->host, sizeof *m);
   if (m == NULL) return VS_EXIT_NO_MEMORY;
   *m = (merging){.cli = cli};
-  code = vs_rank_files_list(cli, cli->line->arguments, cli->line->argument_count, &ranks);
-  if (code == VS_EXIT_OK) {
-    vs_job_tables_init(&m->tables, cli->host);
-    code = merge(m, &ranks, format);
-    vs_job_tables_deinit(&m->tables);
-  }
+  code = vs_cli_list_ranks(cli, cli->line->arguments, cli->line->argument_count, &ranks);
+  if (code == VS_EXIT_OK) code = merge(m, &ranks, format);
   vs_rank_files_deinit(&ranks);
   vs_host_free(cli->host, m, sizeof *m);
   return code;
