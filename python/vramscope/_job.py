@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Callable
 
@@ -49,8 +50,8 @@ def merge(*paths: _Path, device: int | str | None = None, progress: Callable[[in
     device: a GPU of the files by its number, or "host" for pinned host memory; None: each file's default.
     progress(files_read, files): called before each file. If it returns False, reading ends (CancelledError).
 
-    A file that cannot be read is a row with the reason (`Job.errors`), and the others are read. Several threads read, each one file
-    at a time: the memory is that of the rows and of a few files. Python's other threads go on meanwhile; Ctrl-C ends it.
+    A file that cannot be read is a row with the reason (`Job.errors`), and the others are read. Several threads read, each
+    one file at a time: the memory is that of the rows and of a few files. Python's other threads go on meanwhile; Ctrl-C ends it.
 
     Raises FileError (a folder without such files), ArgumentError, NoMemoryError, and what `progress` raises."""
     if not paths:
@@ -68,8 +69,10 @@ def _named(path: _Path) -> bytes:
 
 
 def _device(device: int | str | None) -> str | None:
-    from vramscope.query import _plain
-
-    if device is None or device == "host":
+    if device is None:
+        return None
+    if isinstance(device, str):
+        if device != "host":
+            raise ArgumentError(f'device is a number, "host" or None, not {device!r}')
         return device
-    return str(_plain(device))
+    return str(operator.index(device))

@@ -172,7 +172,9 @@ def test_wrong_use(job, tmp_path):
         vramscope.merge("today", "empty")
     with pytest.raises(errors.ArgumentError, match="null byte"):
         vramscope.merge("today\0")
-    for device in ("0}", 1.5, b"host", [0]):
+    with pytest.raises(errors.ArgumentError, match='a number, "host" or None'):
+        vramscope.merge("today", device="0}")
+    for device in (1.5, b"host", [0]):
         with pytest.raises(TypeError):
             vramscope.merge("today", device=device)
     with pytest.raises(TypeError):
