@@ -1,4 +1,5 @@
-"""A table for pandas, polars, DuckDB and pyarrow, which read it as it is: `Snapshot.table`, `Job.table`."""
+"""A table for pandas, polars, DuckDB and pyarrow, which read it as it is: `Snapshot.table`, `Job.table`,
+`Collector.table`."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ __all__ = ["Table"]
 
 
 class Table:
-    """Rows with columns of one type each, made by `Snapshot.table` and `Job.table`. It has the Arrow PyCapsule interface:
+    """Rows with columns of one type each, made by `Snapshot.table`, `Job.table` and
+    `devices.Collector.table`. It has the Arrow PyCapsule interface:
 
         pyarrow.table(table)    polars.DataFrame(table)    pandas.DataFrame.from_arrow(table)
         duckdb.sql("FROM table")                           by the name of the variable
