@@ -1,4 +1,5 @@
 #include "ranks/tables.h"
+#include "codec/json_reply.h"
 
 typedef struct making {
   const vs_host *host;
@@ -40,6 +41,7 @@ static vs_status take(void *ctx, size_t number, const char *name, const vs_rank_
   (void)number, (void)engine, (void)error;
   VS_TRY(vs_job_tables_add(&m->tables, vs_str_from(name), &of_job));
   m->result->read++;
+  if (!vs_reply_bool(of_job.inventory, "complete")) m->result->incomplete++;
   return put_tables(m, false);
 }
 
@@ -49,6 +51,7 @@ static vs_status fail(void *ctx, size_t number, const char *name, bool was_asked
   (void)number, (void)was_asked;
   VS_TRY(m->failure);
   m->result->not_read++;
+  if (m->options->fail != NULL) m->options->fail(m->options->ctx, name, why);
   VS_TRY(vs_job_tables_add_failed(&m->tables, vs_str_from(name), vs_str_from(why)));
   return put_tables(m, false);
 }

@@ -11,11 +11,14 @@ typedef struct vs_rank_tables_options {
   void *ctx;
   /* Takes a batch of rows, on the caller's thread; at the end one of each table, which may be empty. A failure ends the reading. */
   vs_status (*put)(void *ctx, const vs_records *records);
+  /* A file that cannot be read, also on the caller's thread; NULL: not of interest. */
+  void (*fail)(void *ctx, const char *name, const char *why);
 } vs_rank_tables_options;
 
-/* How many files have their rows, and how many only one with the reason why they could not be read. */
+/* How many files have their rows, of how many of these some figure may be inexact, and how many have only one row with the reason why they could
+ * not be read. */
 typedef struct vs_rank_tables_result {
-  uint64_t read, not_read;
+  uint64_t read, incomplete, not_read;
 } vs_rank_tables_result;
 
 /* Fails: as `face` and `put`; VS_NO_MEMORY, VS_LIMIT. Then `result` has how far it came. */

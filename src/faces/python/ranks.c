@@ -7,8 +7,6 @@
 #include "ranks/tables.h"
 #include <stdatomic.h>
 
-enum { FILE_COLUMN = 1, ERROR_COLUMN = 2 }; /* of the table "ranks" */
-
 /* Invariant: `thread` is NULL while the interpreter's lock is held. An error that a callback raises stays set. */
 typedef struct merge_call {
   PyThreadState *thread;
@@ -63,22 +61,18 @@ static vs_status wait_for(void *ctx, size_t number, size_t count, const char *pa
 
 /* ---- the rows */
 
-static void keep_failures(merge_call *call, const vs_records *ranks) {
-  const vs_record_column *files = &ranks->columns[FILE_COLUMN], *errors = &ranks->columns[ERROR_COLUMN];
-  for (size_t row = 0; row < ranks->count; row++) {
-    if (errors->known.data[row] == 0) continue;
-    vs_text_str(&call->failures, vs_record_str(files, row));
-    vs_text_byte(&call->failures, 0);
-    vs_text_str(&call->failures, vs_record_str(errors, row));
-    vs_text_byte(&call->failures, 0);
-  }
+static void keep_failure(void *ctx, const char *name, const char *why) {
+  merge_call *call = ctx;
+  vs_text_cstr(&call->failures, name);
+  vs_text_byte(&call->failures, 0);
+  vs_text_cstr(&call->failures, why);
+  vs_text_byte(&call->failures, 0);
 }
 
 static vs_status put(void *ctx, const vs_records *records) {
   merge_call *call = ctx;
   size_t table = 0;
   while (&vs_job_table_types[table] != records->type) table++;
-  if (table == VS_JOB_RANKS) keep_failures(call, records);
   VS_TRY(call->failures.status);
   vs_arrow_records(&call->of[table], records);
   return call->of[table].text->status;
@@ -105,7 +99,7 @@ static PyObject *failures_dict(const merge_call *call) {
 static vs_status read_tables(merge_call *call, const vs_rank_files *files, const char *device,
                              vs_rank_tables_result *result) {
   const vs_rank_face face = {.ctx = call, .open = open_file, .wait = wait_for};
-  const vs_rank_tables_options options = {.device = device, .ctx = call, .put = put};
+  const vs_rank_tables_options options = {.device = device, .ctx = call, .put = put, .fail = keep_failure};
   VS_TRY(vs_rank_tables_read(files, &face, &options, result));
   for (size_t i = 0; i < VS_JOB_TABLES; i++) {
     vs_arrow_end(&call->of[i]);
