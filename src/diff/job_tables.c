@@ -110,8 +110,7 @@ static void put_findings(vs_records *records, vs_json device, vs_json recording)
   }
   if (lost != 0)
     vs_text_format(&lines,
-                   "%snames were in the damaged parts, and %U reference%s to them cannot be resolved: the "
-                   "owners of that memory are unknown",
+                   "%s%U reference%s to names in damaged parts cannot be resolved: owners may be unknown",
                    vs_json_count(findings) == 0 ? "" : "\n", lost, lost == 1 ? "" : "s");
   if (lines.status != VS_OK && records->status == VS_OK) records->status = lines.status;
   if (vs_text_view(&lines).size == 0) vs_records_null(records);

@@ -134,6 +134,27 @@ def test_what_is_only_partly_known_is_said(vramscope, job, folder):
     assert done.code == 0 and "with 7 ranks, 1 of them incomplete (column findings): opens" in done.err
 
 
+def test_a_damaged_recording(vramscope, folder, build):
+    """One frame of six is damaged: the rank says so, and that names of owners were in it."""
+    if build["sqlite"] is None:
+        pytest.skip("a build without SQLite")
+    vramscope("demo", "-q", "--gpu", "24GiB", "--steps", "80", "--keep", "rank0.vram")
+    whole = bytearray((folder / "rank0.vram").read_bytes())
+    assert len(whole) == 6 * 65536
+    vramscope("merge", "rank0.vram", "-o", "whole.sqlite")
+    whole[20000] ^= 0xFF
+    (folder / "rank0.vram").write_bytes(whole)
+    done = vramscope("merge", "rank0.vram", "-o", "job.sqlite")
+    assert done.code == 0 and "with 1 rank, 1 of them incomplete (column findings)" in done.err
+    assert [row["findings"] for row in rows(folder / "whole.sqlite", "ranks")] == [None]
+    (row,) = rows(folder / "job.sqlite", "ranks")
+    recording = json.loads(vramscope("report", "--json", "rank0.vram").out)["file"]["recording"]
+    told = row["findings"].splitlines()
+    assert "events are missing from the start on: the file is damaged there" in told[0] and row["complete"] == 0
+    assert told[-1] == f"{recording['lost_names']} references to names in damaged parts cannot be resolved: owners may be unknown"
+    assert recording["lost_names"] > 1
+
+
 def test_an_owner_that_grows_without_a_block_at_the_peak_has_a_row(vramscope, folder, build):
     """The peak is at the beginning; what grows then is not there."""
     if build["sqlite"] is None:
