@@ -3,6 +3,7 @@
     import vramscope
 
     vramscope.report("snapshot.pickle")                # owners at the peak, why it ran out
+    vramscope.merge("today/").table("ranks")           # a job of many ranks as tables
     vramscope.view("snapshot.pickle")                  # the viewer, in a notebook's cell or in the browser
     with vramscope.GPUMemTrace(): ...                  # memory that a piece of code added, and its peak
     with vramscope.Tracker().step(): ...               # exact figures of each step of a training loop
@@ -43,6 +44,7 @@ _HOME = {
     "GPUMemory": "fastai",
     "GPUMemoryWarning": "_tracker",
     "Growth": "gpu_mem_track",
+    "Job": "_job",
     "LimitError": "errors",
     "MemTracker": "gpu_mem_track",
     "MemoryFigures": "memory",
@@ -86,6 +88,7 @@ _HOME = {
     "memory_stats": "memory",
     "memory_stats_as_nested_dict": "memory",
     "memory_summary": "memory",
+    "merge": "_job",
     "modelsize": "modelsize_estimate",
     "open": "query",
     "preload_pytorch": "fastai",

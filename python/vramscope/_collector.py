@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
-from vramscope import errors
+from vramscope import _native, errors
+from vramscope._table import Table
 
 __all__ = ["Collector"]
 
@@ -46,15 +49,19 @@ class Collector:
     interval  seconds between two samples; None: no thread, `sample` takes one
     pids      also the memory of these processes on each GPU (NVML takes a lock for that, milliseconds); by default this process.
               (): none
+    keep      how many samples to keep for `table`, the newest; None: none. Each takes 56 bytes for each device and 16 more,
+              and with `keep` samples are also taken while no tag is open
 
     The figures of a tag are those of the samples while it was open: memory_used_bytes, memory_free_bytes,
     gpu_utilization_percent, temperature_celsius, power_milliwatts and processes_bytes, each with mean, max, min and last:
     {"train/gpu:0/memory_used_bytes/max": 1234, ...}. A figure that a GPU does not have, or that is unknown while the tag was
     open, is not there. Peaks between two samples are not seen: those of PyTorch's memory are exact with `vramscope.Tracker`.
+
+    Any thread may call any method, also while samples are taken.
     """
 
     def __init__(self, devices: Iterable[Any] | None = None, *, interval: float | None = 1.0,
-                 pids: Iterable[int] | None = None) -> None:
+                 pids: Iterable[int] | None = None, keep: int | None = None) -> None:
         from vramscope import devices as cards
 
         if interval is not None and interval <= 0:
@@ -63,6 +70,7 @@ class Collector:
         self.samples: int = 0  #: that were taken
         self._devices = list(cards.all() if devices is None else devices)
         self._pids = frozenset((os.getpid(),) if pids is None else pids)
+        self._kept = None if keep is None else _keep(self._devices, operator.index(keep))
         self._open: dict[str, int] = {}  # tags, and how often each is open
         self._sums: dict[str, dict[str, _Sums]] = {}  # by tag, by figure
         self._lock = threading.Lock()
@@ -116,29 +124,35 @@ class Collector:
     def sample(self) -> None:
         """Takes a sample now."""
         with self._lock:
-            if not self._open:
+            if not self._open and self._kept is None:
                 return
-        found = dict(self._figures())
+        time_us = time.time_ns() // 1000
+        found = [dict(self._figures(device)) for device in self._devices]
         with self._lock:
             self.samples += 1
             for tag in self._open:
-                sums = self._sums[tag]
-                for name, value in found.items():
-                    sums.setdefault(name, _Sums()).add(value)
+                self._add(self._sums[tag], found)
+            if self._kept is not None:
+                tags = ", ".join(self._open).encode("utf-8", "replace") if self._open else None
+                self._kept.add(time_us, tags, tuple(tuple(map(figures.get, _native.SAMPLE_FIGURES)) for figures in found))
 
-    def _figures(self) -> Iterator[tuple[str, int]]:
-        for device in self._devices:
+    def _add(self, sums: dict[str, _Sums], found: list[dict[str, int]]) -> None:
+        for device, figures in zip(self._devices, found, strict=True):
             number = f"{device.index}:{device.mig_index}" if device.is_mig else device.index
-            try:
-                memory = device.memory()  # in one call, so that the two figures belong together
-                values = [("memory_used_bytes", memory.used), ("memory_free_bytes", memory.free),
-                          *((name, device.metric(metric)) for name, metric in _FIGURES)]
-                yield from ((f"gpu:{number}/{name}", value) for name, value in values if value is not None)
-                size = self._processes_bytes(device) if self._pids else None
-                if size is not None:
-                    yield f"gpu:{number}/processes_bytes", size
-            except errors.Error:
-                continue  # the GPU has disappeared; it may come back
+            for name, value in figures.items():
+                sums.setdefault(f"gpu:{number}/{name}", _Sums()).add(value)
+
+    def _figures(self, device: Any) -> Iterator[tuple[str, int]]:
+        try:
+            memory = device.memory()  # in one call, so that the two figures belong together
+            values = [("memory_used_bytes", memory.used), ("memory_free_bytes", memory.free),
+                      *((name, device.metric(metric)) for name, metric in _FIGURES)]
+            yield from ((name, value) for name, value in values if value is not None)
+            size = self._processes_bytes(device) if self._pids else None
+            if size is not None:
+                yield "processes_bytes", size
+        except errors.Error:
+            return  # the GPU has disappeared; it may come back
 
     def _processes_bytes(self, device: Any) -> int | None:
         """None where the driver does not tell the bytes of one of them, or may not list all."""
@@ -165,6 +179,37 @@ class Collector:
                     self._sums[name] = {}
             return figures
 
+    # ---- the samples themselves
+
+    @property
+    def kept(self) -> int:
+        """How many samples `table` has: `keep` at most."""
+        return 0 if self._kept is None else self._kept.counts()[0]
+
+    @property
+    def dropped(self) -> int:
+        """How many older samples were dropped, because `keep` newer ones were taken."""
+        return 0 if self._kept is None else self._kept.counts()[1]
+
+    def table(self, name: str = "samples") -> Table:
+        """The samples that are kept, for pandas, polars, DuckDB and pyarrow: a row is a device in a sample, in the order in which
+        they were taken, with the columns of docs/formats/samples.md. What is unknown is null, never 0; a GPU that has disappeared
+        has a row of nulls. The table is that of this moment: later samples are in the next one.
+
+        Sampling waits while it is made, microseconds for each row. Raises ArgumentError: without `keep` there are none."""
+        if name != "samples":
+            raise errors.ArgumentError(f"a Collector has the table 'samples', not {name!r}")
+        if self._kept is None:
+            raise errors.ArgumentError("no samples are kept: Collector(keep=100_000) keeps so many, the newest")
+        return Table(name, self._kept.table())
+
     def __repr__(self) -> str:
         state = "sampling" if self._thread is not None else "not sampling"
         return f"<vramscope.devices.Collector: {len(self._devices)} devices, {self.samples} samples, {state}>"
+
+
+def _keep(devices: list[Any], most: int) -> _native.Samples:
+    if most < 1:
+        raise errors.ArgumentError(f"keep is a number of samples, or None; not {most}")
+    names = tuple((device.index, device.mig_index if device.is_mig else None, device.uuid) for device in devices)
+    return _native.Samples(names, most)

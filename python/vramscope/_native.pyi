@@ -34,6 +34,23 @@ class Engine:
 def arrow_stream(file: Reply, /) -> object: ...
 def arrow_schema(file: Reply, /) -> object: ...
 
+# ranks.c
+
+def merge(
+    paths: tuple[bytes, ...], device: str | None, progress: Callable[[int, int], bool | None] | None, /
+) -> tuple[dict[str, Reply], int, dict[str, str]]: ...
+
+# samples.c
+
+SAMPLE_FIGURES: tuple[str, ...]
+
+@final
+class Samples:
+    def __new__(cls, devices: tuple[tuple[int, int | None, str], ...], most: int) -> Samples: ...
+    def add(self, time_us: int, tags: bytes | str | None, figures: tuple[tuple[int | None, ...], ...], /) -> None: ...
+    def table(self) -> Reply: ...
+    def counts(self) -> tuple[int, int]: ...
+
 # devices.c
 
 @final

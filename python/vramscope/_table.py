@@ -1,4 +1,5 @@
-"""A table of a snapshot for pandas, polars, DuckDB and pyarrow, which read it as it is: `Snapshot.table`."""
+"""A table for pandas, polars, DuckDB and pyarrow, which read it as it is: `Snapshot.table`, `Job.table`,
+`Collector.table`."""
 
 from __future__ import annotations
 
@@ -8,15 +9,16 @@ __all__ = ["Table"]
 
 
 class Table:
-    """Rows with columns of one type each, made by `Snapshot.table`. It has the Arrow PyCapsule interface:
+    """Rows with columns of one type each, made by `Snapshot.table`, `Job.table` and
+    `devices.Collector.table`. It has the Arrow PyCapsule interface:
 
         pyarrow.table(table)    polars.DataFrame(table)    pandas.DataFrame.from_arrow(table)
-        duckdb.from_arrow(pyarrow.table(table))
+        duckdb.sql("FROM table")                           by the name of the variable
 
     Nothing is copied: what they make of it points into the table's memory and keeps it, also when the snapshot was closed.
     The rows do not change. Several threads may read one table."""
 
-    name: str  # "events", "allocations", "blocks", "segments", "live" or "owners"
+    name: str  #: as it was asked for: "events", "ranks" ...
 
     def __init__(self, name: str, file: _native.Reply) -> None:
         self.name = name

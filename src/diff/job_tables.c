@@ -97,6 +97,27 @@ static void put_growth(vs_records *records, vs_json device) {
   else vs_records_u64(records, vs_reply_u64(most, "bytes_per_step"));
 }
 
+/* Lines of sentences: the findings of "trust", which say what may be inexact and what is not known, such as owners; then names that were lost with
+ * damaged parts of a recording. */
+static void put_findings(vs_records *records, vs_json device, vs_json recording) {
+  const vs_json findings = vs_reply_at(vs_reply_at(device, "trust"), "findings");
+  const uint64_t lost = vs_reply_u64(recording, "lost_names");
+  vs_text lines;
+  vs_text_init(&lines, records->host, NULL);
+  for (size_t i = 0; i < vs_json_count(findings); i++) {
+    if (i != 0) vs_text_byte(&lines, '\n');
+    vs_text_str(&lines, vs_reply_str(vs_json_at(findings, i), "sentence"));
+  }
+  if (lost != 0)
+    vs_text_format(&lines,
+                   "%s%U reference%s to names in damaged parts cannot be resolved: owners may be unknown",
+                   vs_json_count(findings) == 0 ? "" : "\n", lost, lost == 1 ? "" : "s");
+  if (lines.status != VS_OK && records->status == VS_OK) records->status = lines.status;
+  if (vs_text_view(&lines).size == 0) vs_records_null(records);
+  else vs_records_str(records, vs_text_view(&lines));
+  vs_text_deinit(&lines);
+}
+
 static void add_rank(vs_records *records, vs_str name, const vs_job_replies *replies, vs_json device) {
   const vs_json inventory = replies->inventory, end = vs_reply_at(device, "end"),
                 trace = vs_reply_at(device, "trace"),
@@ -123,6 +144,7 @@ static void add_rank(vs_records *records, vs_str name, const vs_job_replies *rep
   put_i64(records, trace, "first_time_us");
   put_i64(records, trace, "last_time_us");
   put_str(records, inventory, "requests_hash");
+  put_findings(records, device, recording);
   vs_records_row_end(records);
 }
 

@@ -53,7 +53,8 @@ def rows(path, table):
 def test_the_rows_are_those_of_the_reports(vramscope, job, folder):
     done = vramscope("merge", "job", "-o", "job.sqlite")
     assert done.code == NOT_READ and done.out == ""
-    assert "Wrote job.sqlite with 6 ranks, 1 of them not read (column error)" in done.err
+    assert done.err == ("vramscope: job/rank5.pickle: byte 0x6e is not a pickle opcode\n"
+                        "Wrote job.sqlite with 6 ranks, 1 of them not read (column error): opens in sqlite3, DuckDB, pandas\n")
     ranks, owners, steps = (rows(folder / "job.sqlite", table) for table in TABLES)
     assert [(row["rank"], row["file"]) for row in ranks] == [(n, f"job/rank{n}.pickle") for n in range(6)]
     for row in ranks[:5]:
@@ -69,6 +70,7 @@ def test_the_rows_are_those_of_the_reports(vramscope, job, folder):
         assert row["steps"] == report["steps"]["count"] > 5 and row["events"] == report["trace"]["events"]
         assert row["growth_bytes_per_step"] == (report["growth"][0]["bytes_per_step"] if report["growth"] else 0)
         assert row["complete"] == report["trust"]["complete"]
+        assert row["findings"] == ("\n".join(finding["sentence"] for finding in report["trust"]["findings"]) or None)
         assert row["allocated_is_exact"] == report["peak"]["allocated_is_exact"]
         assert row["requests_hash"] == inventory["requests_hash"]
         mine = [owner for owner in owners if owner["rank"] == row["rank"]]
@@ -104,6 +106,53 @@ def test_what_is_unknown_is_null(vramscope, job, folder):
     owners = rows(folder / "job.sqlite", "owners")
     assert owners and all(owner["growth_bytes_per_step"] is None for owner in owners)
     assert rows(folder / "job.sqlite", "steps") == []
+
+
+def test_what_is_only_partly_known_is_said(vramscope, job, folder):
+    """A rank without a history, and one with keys of a later version: the table says why, standard error how many and which were not read."""
+    make.write(folder / "job" / "end.pickle", make.end_only())
+    snapshot = rank()
+    snapshot["device_traces"][0][-1]["new"] = 1
+    make.write(folder / "job" / "newer.pickle", snapshot)
+    for number in range(20, 24):
+        (folder / "job" / f"rank{number}.pickle").write_bytes(b"no")
+    done = vramscope("merge", "job", "-o", "job.sqlite")
+    assert done.code == NOT_READ
+    assert done.err.splitlines()[-3:] == [
+        "vramscope: job/rank21.pickle: neither a pickle nor JSON (the first byte is 0x6e)",
+        "vramscope: 2 more files could not be read (column error)",
+        "Wrote job.sqlite with 12 ranks, 5 of them not read (column error), 1 incomplete (column findings): opens in sqlite3, DuckDB, pandas"]
+    found = {row["file"]: row for row in rows(folder / "job.sqlite", "ranks")}
+    assert found["job/end.pickle"]["findings"] == "no history was recorded for this device: only the end state is known"
+    assert found["job/end.pickle"]["complete"] == 0 and found["job/newer.pickle"]["complete"] == 1
+    assert found["job/newer.pickle"]["findings"] == "keys that this version does not know were skipped"
+    assert found["job/rank0.pickle"]["findings"] is None
+    (folder / "job" / "rank5.pickle").unlink()
+    for number in range(20, 24):
+        (folder / "job" / f"rank{number}.pickle").unlink()
+    done = vramscope("merge", "job", "-o", "job.sqlite", "--force")
+    assert done.code == 0 and "with 7 ranks, 1 of them incomplete (column findings): opens" in done.err
+
+
+def test_a_damaged_recording(vramscope, folder, build):
+    """One frame of six is damaged: the rank says so, and that names of owners were in it."""
+    if build["sqlite"] is None:
+        pytest.skip("a build without SQLite")
+    vramscope("demo", "-q", "--gpu", "24GiB", "--steps", "80", "--keep", "rank0.vram")
+    whole = bytearray((folder / "rank0.vram").read_bytes())
+    assert len(whole) == 6 * 65536
+    vramscope("merge", "rank0.vram", "-o", "whole.sqlite")
+    whole[20000] ^= 0xFF
+    (folder / "rank0.vram").write_bytes(whole)
+    done = vramscope("merge", "rank0.vram", "-o", "job.sqlite")
+    assert done.code == 0 and "with 1 rank, 1 of them incomplete (column findings)" in done.err
+    assert [row["findings"] for row in rows(folder / "whole.sqlite", "ranks")] == [None]
+    (row,) = rows(folder / "job.sqlite", "ranks")
+    recording = json.loads(vramscope("report", "--json", "rank0.vram").out)["file"]["recording"]
+    told = row["findings"].splitlines()
+    assert "events are missing from the start on: the file is damaged there" in told[0] and row["complete"] == 0
+    assert told[-1] == f"{recording['lost_names']} references to names in damaged parts cannot be resolved: owners may be unknown"
+    assert recording["lost_names"] > 1
 
 
 def test_an_owner_that_grows_without_a_block_at_the_peak_has_a_row(vramscope, folder, build):

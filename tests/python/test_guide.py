@@ -4,7 +4,7 @@
     ```python more            goes on with the names of the block before it
     ```python alone           in a process of its own
     ```python plain           without any GPU
-    ```python tables          with DuckDB and pyarrow (test_table.py)
+    ```python tables          with DuckDB, polars, pandas and pyarrow (test_table.py)
     ```python file=train.py   is put into that file for the blocks behind it
     ```console                each line that begins with "$ " is a command; the others are its output
     ```text                   what the block before it prints; "..." stands for anything

@@ -167,6 +167,11 @@ def test_the_queries_of_the_guide(demo, tmp_path):
     blocks = re.findall(r"^```python tables\n(.*?)^```$", GUIDE, re.M | re.S)
     assert blocks
     (tmp_path / "snapshot.pickle").write_bytes(vramscope.open(demo).export("pickle"))
+    (tmp_path / "today").mkdir()
+    for number in range(3):
+        os.link(demo, tmp_path / f"today/rank{number}.vram")
+    fake = Path(os.environ["VRAMSCOPE_FAKE"]) / "libnvidia-ml.so.1"
+    machine = {"VRAMSCOPE_NVML": fake, "VRAMSCOPE_FAKE_NVML": ROOT / "tests/fake/scenarios/two.txt"}
     for block in blocks:
-        done = subprocess.run([READER, "-c", block], cwd=tmp_path, env=plain_environment(), capture_output=True, text=True, timeout=300)
+        done = subprocess.run([READER, "-c", block], cwd=tmp_path, env=plain_environment(**machine), capture_output=True, text=True, timeout=300)
         assert done.returncode == 0 and done.stdout.strip(), done.stderr[-4000:]

@@ -143,6 +143,30 @@ NOT_RUN = [
         RING + ": the ring `programs` has it as transformers-serve",
         "tests/real/programs/transformers_serve.py",
     ),
+    NotRun("docs/guide/dryrun.md", "hf download", "downloads from Hugging Face"),
+    NotRun(
+        "docs/guide/dryrun.md",
+        "vramscope dryrun --gpu A100-80GB --until ready --snapshot engine.pickle",
+        RING + ": vLLM",
+        "tests/sim/test_vllm.py",
+    ),
+    NotRun("docs/guide/dryrun.md", "vramscope blocks --by metadata --at peak engine.pickle", RING + ": vLLM", "tests/sim/test_vllm.py"),
+    NotRun("docs/guide/dryrun.md", "vramscope tree --at peak --filter metadata=activations", RING + ": vLLM", "tests/sim/test_vllm.py"),
+    *(
+        NotRun(
+            "docs/guide/dryrun.md",
+            begins,
+            RING + ": the ring `programs` has it as transformers-serve and transformers-serve-chat",
+            "tests/real/programs/transformers_serve.py",
+        )
+        for begins in (
+            "vramscope dryrun --gpu 24GiB --until ready --snapshot ready.pickle",
+            "vramscope dryrun --gpu 24GiB --until idle --snapshot chat.pickle",
+            "curl --retry 60",
+            "vramscope diff ready.pickle chat.pickle",
+            "      change  before           after",
+        )
+    ),
     NotRun(
         "docs/guide/fit.md", "vramscope fit --gpu 24GiB -o fit.json", RING + ": `tools/fits finetune-1b`", "tests/real/fits.toml"
     ),

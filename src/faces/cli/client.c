@@ -48,27 +48,6 @@ vs_exit vs_client_open_empty(vs_client *client, const vs_host *host) {
   return error.status == VS_OK ? VS_EXIT_OK : say(client, &error);
 }
 
-static vs_status read_libraries(const vs_host *host, vs_engine *engine, vs_json_doc *reply, vs_error *error) {
-  vs_buffer bytes = {.host = host};
-  vs_status status = vs_engine_ask(engine, "libraries", NULL, &bytes, error);
-  if (status == VS_OK) status = vs_json_doc_init(reply, host, (vs_str){bytes.data, bytes.size}, error);
-  vs_buffer_deinit(&bytes);
-  return status;
-}
-
-vs_status vs_engine_need_pytorch(const vs_host *host, vs_engine *engine, vs_error *error) {
-  vs_json_doc reply;
-  VS_TRY(read_libraries(host, engine, &reply, error));
-  const vs_json root = vs_json_root(&reply);
-  const bool is_alone =
-      !vs_reply_bool(root, "has_pytorch") && vs_json_count(vs_reply_at(root, "devices")) != 0;
-  vs_json_doc_deinit(&reply);
-  return is_alone ? vs_fail(error, VS_NOT_FOUND, VS_NO_OFFSET,
-                            "PyTorch's CUDA allocator was not used: the recording has what libraries took "
-                            "from the CUDA driver (vramscope report, vramscope where)")
-                  : VS_OK;
-}
-
 vs_exit vs_client_need_pytorch(vs_client *client) {
   vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
   if (vs_engine_need_pytorch(client->host, client->engine, &error) == VS_OK) return VS_EXIT_OK;

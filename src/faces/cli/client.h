@@ -15,6 +15,7 @@
 #include "codec/json_writer.h"
 #include "faces/cli/standard_error.h"
 #include "intake/linked/open.h"
+#include "ranks/reading.h"
 
 typedef struct vs_client {
   const vs_host *host;
@@ -30,9 +31,7 @@ static inline vs_str vs_client_shown_name(vs_str name) {
   return vs_str_equal(name, VS_STR("-")) ? VS_STR("standard input") : name;
 }
 
-/* Fails with a sentence where the file is a recording of a program without PyTorch (VS_NOT_FOUND): it has nothing that a command about
- * PyTorch's memory could show, and zeros would read as if that was known. The other prints the sentence. */
-VS_MUST_CHECK vs_status vs_engine_need_pytorch(const vs_host *host, vs_engine *engine, vs_error *error);
+/* vs_engine_need_pytorch, which prints the sentence. */
 VS_MUST_CHECK vs_exit vs_client_need_pytorch(vs_client *client);
 
 /* Loads the file at `path`, which is called `name` in messages and replies. */

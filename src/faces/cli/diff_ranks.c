@@ -82,7 +82,7 @@ static vs_status ask_side(const reading *r, vs_engine *engine, unsigned side, vs
   vs_text_str(&at, vs_text_view(&r->at[side]));
   vs_text_byte(&at, 0);
   vs_status status = at.status;
-  if (status == VS_OK) status = vs_rank_ask(r->cli, engine, "inventory", at.bytes.data, replies, error);
+  if (status == VS_OK) status = vs_cli_ask_rank(r->cli, engine, "inventory", at.bytes.data, replies, error);
   vs_text_deinit(&at);
   return status;
 }
@@ -346,7 +346,7 @@ static vs_exit answer(reading *r) {
   const vs_rank_reader reader = {.ctx = r, .ask = ask, .take = take, .fail = fail};
   vs_text reply;
   vs_text_init(&reply, r->cli->host, NULL);
-  vs_status status = vs_rank_files_read(&r->sides[0], &reader);
+  vs_status status = vs_cli_read_ranks(r->cli, &r->sides[0], &reader);
   if (status == VS_OK) status = vs_job_diff_put(&r->job, &reply);
   const vs_exit code = status == VS_OK ? put_reply(r->cli, &reply) : say(status, vs_status_text(status), "");
   vs_text_deinit(&reply);
@@ -354,7 +354,7 @@ static vs_exit answer(reading *r) {
   return code;
 }
 
-/* `"at": "peak", `, as vs_rank_ask takes it. */
+/* `"at": "peak", `, as vs_cli_ask_rank takes it. */
 static void put_moment(reading *r, unsigned side) {
   vs_text scratch;
   vs_text_init(&scratch, r->cli->host, NULL);
@@ -401,9 +401,9 @@ static vs_exit open_and_answer(reading *r) {
 
 vs_exit vs_cli_diff_ranks(vs_cli *cli) {
   reading r = {.cli = cli};
-  vs_exit code = vs_rank_files_list(cli, &cli->line->arguments[0], 1, &r.sides[0]);
+  vs_exit code = vs_cli_list_ranks(cli, &cli->line->arguments[0], 1, &r.sides[0]);
   if (code == VS_EXIT_OK) {
-    code = vs_rank_files_list(cli, &cli->line->arguments[1], 1, &r.sides[1]);
+    code = vs_cli_list_ranks(cli, &cli->line->arguments[1], 1, &r.sides[1]);
     if (code == VS_EXIT_OK) code = open_and_answer(&r);
     vs_rank_files_deinit(&r.sides[1]);
   }

@@ -1,63 +1,16 @@
-/* vramscope merge: the recordings of all ranks of a job as tables. Each file is forgotten once its rows are there, so the memory is that of a few
- * files. */
+/* vramscope merge: the recordings of all ranks of a job as tables (ranks/tables.h), written to files. */
 #include "faces/cli/merge_files.h"
 #include "faces/cli/rank_files.h"
+#include "ranks/tables.h"
+
+enum { MOST_NAMED = 3 }; /* files that could not be read */
 
 typedef struct merging {
   vs_cli *cli;
-  vs_job_tables tables;
   vs_merge_files files;
-  bool cannot_write;
-  uint64_t read, not_read;
+  vs_rank_tables_result result;
+  vs_text failures; /* of MOST_NAMED files at most: name, sentence; each ends in 0 */
 } merging;
-
-/* ---- rows */
-
-/* Writes the tables that have enough rows, or all of them. */
-static vs_status write_tables(merging *m, bool are_all) {
-  vs_status status = VS_OK;
-  for (size_t i = 0; i < VS_JOB_TABLES && status == VS_OK; i++) {
-    vs_records *records = &m->tables.of[i];
-    if (!are_all && !vs_records_is_full(records)) continue;
-    status = vs_merge_files_put(&m->files, records);
-    vs_records_clear(records);
-  }
-  m->cannot_write = status != VS_OK;
-  return status;
-}
-
-enum { INVENTORY, REPORT, STEPS };
-
-static vs_status ask(const void *ctx, size_t number, const char *name, vs_engine *engine,
-                     vs_rank_replies *replies, vs_error *error) {
-  const merging *m = ctx;
-  (void)number, (void)name;
-  VS_TRY(vs_rank_ask(m->cli, engine, "inventory", "", replies, error));
-  VS_TRY(vs_rank_ask(m->cli, engine, "report", "\"top\": 0, \"frames\": 1, ", replies, error));
-  return vs_rank_ask(m->cli, engine, "steps", "", replies, error);
-}
-
-static vs_status take(void *ctx, size_t number, const char *name, const vs_rank_replies *replies,
-                      vs_engine **engine, vs_error *error) {
-  merging *m = ctx;
-  const vs_job_replies of_job = {.inventory = vs_rank_reply(replies, INVENTORY),
-                                 .report = vs_rank_reply(replies, REPORT),
-                                 .steps = vs_rank_reply(replies, STEPS)};
-  (void)number, (void)engine, (void)error;
-  VS_TRY(vs_job_tables_add(&m->tables, vs_str_from(name), &of_job));
-  m->read++;
-  return write_tables(m, false);
-}
-
-/* Also called where the tables cannot be written: then reading ends. */
-static vs_status fail(void *ctx, size_t number, const char *name, bool was_asked, const char *why) {
-  merging *m = ctx;
-  (void)number, (void)was_asked;
-  if (m->cannot_write) return VS_IO;
-  m->not_read++;
-  VS_TRY(vs_job_tables_add_failed(&m->tables, vs_str_from(name), vs_str_from(why)));
-  return write_tables(m, false);
-}
 
 /* ---- the command line */
 
@@ -85,13 +38,36 @@ static vs_exit choose_format(const vs_cli *cli, vs_merge_format *format) {
 
 /* ---- the command */
 
+/* The files that could not be read by their names, the first ones of many; the table has all of them. */
+static void say_not_read(const merging *m) {
+  const char *at = m->failures.bytes.data;
+  const uint64_t left = m->result.not_read > MOST_NAMED ? m->result.not_read - MOST_NAMED : 0;
+  vs_error error;
+  for (size_t i = 0; i < m->result.not_read && i < MOST_NAMED; i++) {
+    const vs_str name = vs_str_from(at), why = vs_str_from(at + name.size + 1);
+    vs_fail(&error, VS_IO, VS_NO_OFFSET, "%S", why);
+    (void)vs_print_error(name, &error);
+    at = why.data + why.size + 1;
+  }
+  if (left == 0) return;
+  vs_fail(&error, VS_IO, VS_NO_OFFSET, "%U more file%s could not be read (column error)", left,
+          left == 1 ? "" : "s");
+  (void)vs_print_error(VS_STR(""), &error);
+}
+
 static void say_written(const merging *m) {
-  char what[120];
-  const uint64_t all = m->read + m->not_read;
-  vs_format(what, sizeof what, " with %U rank%s", all, all == 1 ? "" : "s");
-  if (m->not_read != 0)
-    vs_format(what, sizeof what, " with %U rank%s, %U of them not read (column error)", all,
-              all == 1 ? "" : "s", m->not_read);
+  char what[160];
+  vs_text text;
+  const vs_rank_tables_result *result = &m->result;
+  const uint64_t all = result->read + result->not_read;
+  vs_text_init(&text, m->cli->host, NULL);
+  vs_text_format(&text, " with %U rank%s", all, all == 1 ? "" : "s");
+  if (result->not_read != 0) vs_text_format(&text, ", %U of them not read (column error)", result->not_read);
+  if (result->incomplete != 0)
+    vs_text_format(&text, ", %U%s incomplete (column findings)", result->incomplete,
+                   result->not_read == 0 ? " of them" : "");
+  vs_format(what, sizeof what, "%S", vs_text_view(&text));
+  vs_text_deinit(&text);
   for (size_t i = 0; i < m->files.count; i++)
     vs_cli_say_written(m->cli, m->files.of[i]->name, i == 0 ? what : "",
                        vs_merge_formats[m->files.format].opens_in);
@@ -103,18 +79,44 @@ static vs_exit say_failure(const merging *m, vs_status status) {
   return vs_cli_say_output(vs_str_from(m->files.name), &error);
 }
 
+static vs_status put(void *ctx, const vs_records *records) {
+  merging *m = ctx;
+  return vs_merge_files_put(&m->files, records);
+}
+
+static void keep_failure(void *ctx, const char *name, const char *why) {
+  merging *m = ctx;
+  if (m->result.not_read > MOST_NAMED) return;
+  vs_text_cstr(&m->failures, name);
+  vs_text_byte(&m->failures, 0);
+  vs_text_cstr(&m->failures, why);
+  vs_text_byte(&m->failures, 0);
+}
+
+static vs_status read_ranks(merging *m, const vs_rank_files *ranks) {
+  const vs_rank_tables_options options = {
+      .device = m->cli->line->values[VS_OPTION_DEVICE], .ctx = m, .put = put, .fail = keep_failure};
+  vs_rank_terminal terminal;
+  const vs_rank_face face = vs_rank_terminal_begin(&terminal, m->cli);
+  const vs_status status = vs_rank_tables_read(ranks, &face, &options, &m->result);
+  vs_rank_terminal_end(&terminal);
+  return status;
+}
+
 static vs_exit merge(merging *m, const vs_rank_files *ranks, vs_merge_format format) {
-  const vs_rank_reader reader = {.ctx = m, .ask = ask, .take = take, .fail = fail};
   vs_status status =
       vs_merge_files_begin(&m->files, m->cli->host, format, m->cli->line->values[VS_OPTION_MERGED],
                            vs_cli_has(m->cli, VS_OPTION_FORCE));
-  if (status == VS_OK) status = vs_rank_files_read(ranks, &reader);
-  if (status == VS_OK) status = write_tables(m, true);
+  if (status == VS_OK) status = read_ranks(m, ranks);
   if (status == VS_OK) status = vs_merge_files_end(&m->files);
-  if (status == VS_OK) say_written(m);
+  if (status == VS_OK) status = m->failures.status;
+  if (status == VS_OK) {
+    say_not_read(m);
+    say_written(m);
+  }
   const vs_exit code = status == VS_OK ? VS_EXIT_OK : say_failure(m, status);
   vs_merge_files_deinit(&m->files);
-  if (m->not_read != 0) m->cli->program_exit = VS_EXIT_FILE; /* the tables have the other ranks */
+  if (m->result.not_read != 0) m->cli->program_exit = VS_EXIT_FILE; /* the tables have the other ranks */
   return code;
 }
 
@@ -126,13 +128,11 @@ vs_exit vs_cli_merge(vs_cli *cli) {
   merging *m = vs_host_alloc(cli->host, sizeof *m);
   if (m == NULL) return VS_EXIT_NO_MEMORY;
   *m = (merging){.cli = cli};
-  code = vs_rank_files_list(cli, cli->line->arguments, cli->line->argument_count, &ranks);
-  if (code == VS_EXIT_OK) {
-    vs_job_tables_init(&m->tables, cli->host);
-    code = merge(m, &ranks, format);
-    vs_job_tables_deinit(&m->tables);
-  }
+  vs_text_init(&m->failures, cli->host, NULL);
+  code = vs_cli_list_ranks(cli, cli->line->arguments, cli->line->argument_count, &ranks);
+  if (code == VS_EXIT_OK) code = merge(m, &ranks, format);
   vs_rank_files_deinit(&ranks);
+  vs_text_deinit(&m->failures);
   vs_host_free(cli->host, m, sizeof *m);
   return code;
 }

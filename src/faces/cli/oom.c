@@ -17,6 +17,6 @@ static vs_exit ask(vs_cli *cli, vs_client *client) {
 
 vs_exit vs_cli_oom(vs_cli *cli) {
   VS_ASSERT(cli->line->argument_count != 0);
-  return vs_rank_files_are_several(cli) || vs_cli_has(cli, VS_OPTION_CSV) ? vs_cli_oom_ranks(cli)
+  return vs_cli_names_ranks(cli) || vs_cli_has(cli, VS_OPTION_CSV) ? vs_cli_oom_ranks(cli)
                                                                           : vs_cli_answer(cli, ask);
 }

@@ -37,10 +37,10 @@ static vs_status ask(const void *ctx, size_t number, const char *name, vs_engine
   const reading *r = ctx;
   char at[40] = "";
   (void)number, (void)name;
-  VS_TRY(vs_rank_ask(r->cli, engine, "oom", "\"remedies\": false, \"top\": 1, ", replies, error));
+  VS_TRY(vs_cli_ask_rank(r->cli, engine, "oom", "\"remedies\": false, \"top\": 1, ", replies, error));
   const int64_t event = vs_job_oom_moment(vs_rank_reply(replies, OOM));
   if (event >= 0) vs_format(at, sizeof at, "\"at\": %D, ", event);
-  return vs_rank_ask(r->cli, engine, "inventory", at, replies, error);
+  return vs_cli_ask_rank(r->cli, engine, "inventory", at, replies, error);
 }
 
 static vs_status take(void *ctx, size_t number, const char *name, const vs_rank_replies *replies,
@@ -346,7 +346,7 @@ static vs_exit answer(reading *r) {
 static vs_exit read_and_answer(reading *r) {
   const vs_rank_reader reader = {.ctx = r, .ask = ask, .take = take, .fail = fail};
   vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
-  vs_status status = vs_rank_files_read(&r->files, &reader);
+  vs_status status = vs_cli_read_ranks(r->cli, &r->files, &reader);
   if (status == VS_OK) status = vs_job_oom_sort(&r->job);
   const vs_exit code = status == VS_OK ? answer(r) : say(status, &error);
   for (size_t i = 0; i < r->kept.count; i++) vs_engine_destroy(r->kept.data[i]);
@@ -356,7 +356,7 @@ static vs_exit read_and_answer(reading *r) {
 
 vs_exit vs_cli_oom_ranks(vs_cli *cli) {
   reading r = {.cli = cli};
-  vs_exit code = vs_rank_files_list(cli, cli->line->arguments, cli->line->argument_count, &r.files);
+  vs_exit code = vs_cli_list_ranks(cli, cli->line->arguments, cli->line->argument_count, &r.files);
   if (code == VS_EXIT_OK) code = vs_job_oom_init(&r.job, cli->host) == VS_OK ? VS_EXIT_OK : VS_EXIT_NO_MEMORY;
   if (code == VS_EXIT_OK) {
     code = read_and_answer(&r);

@@ -1,127 +1,50 @@
 #include "faces/cli/rank_files.h"
-#include "base/sort.h"
-#include "diff/rank_names.h"
-#include "os/folder.h"
 
-/* ---- which files */
-
-static vs_status add_file(vs_rank_files *files, const char *folder, const char *name) {
-  VS_TRY(vs_vec_reserve(files->cli->host, &files->starts, 1));
-  files->starts.data[files->starts.count++] = files->names.bytes.count;
-  if (folder != NULL)
-    vs_text_format(&files->names, "%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/");
-  vs_text_cstr(&files->names, name);
-  vs_text_byte(&files->names, 0);
-  return files->names.status;
-}
-
-const char *vs_rank_files_at(const vs_rank_files *files, size_t number) {
-  return files->names.bytes.data + files->starts.data[files->order.data[number]];
-}
-
-static bool ends_in(vs_str text, const char *end) {
-  const vs_str with = vs_str_from(end);
-  return text.size >= with.size && memcmp(text.data + text.size - with.size, with.data, with.size) == 0;
-}
-
-/* Snapshots and recordings, by their names; other files of a folder are not looked at. */
-static bool is_snapshot(const char *name) {
-  static const char *const ends[] = {".pickle", ".pkl", ".vram", ".pickle.gz", ".pkl.gz", ".vram.gz"};
-  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-    if (ends_in(vs_str_from(name), ends[i])) return true;
-  return false;
-}
-
-static vs_status take_entry(void *ctx, const char *name, vs_folder_kind kind) {
-  vs_rank_files *files = ctx;
-  if (kind == VS_FOLDER_FOLDER || name[0] == '.' || !is_snapshot(name)) return VS_OK;
-  return add_file(files, files->folder, name);
-}
-
-static bool name_before(const void *ctx, uint32_t a, uint32_t b) {
-  const vs_rank_files *files = ctx;
-  const char *names = files->names.bytes.data;
-  return vs_rank_names_compare(vs_str_from(names + files->starts.data[a]),
-                               vs_str_from(names + files->starts.data[b])) < 0;
-}
-
-static vs_status stop(void *ctx, const char *name, vs_folder_kind kind) {
-  (void)ctx, (void)name, (void)kind;
-  return VS_CANCELLED;
-}
-
-bool vs_rank_files_is_folder(const char *path) {
-  const vs_status status = vs_folder_each(path, NULL, stop);
-  return status == VS_OK || status == VS_CANCELLED;
-}
-
-bool vs_rank_files_are_several(const vs_cli *cli) {
+bool vs_cli_names_ranks(const vs_cli *cli) {
   return cli->line->argument_count > 1 ||
          (cli->line->argument_count == 1 && vs_rank_files_is_folder(cli->line->arguments[0]));
 }
 
-static vs_exit refuse(const char *subject, const char *sentence) {
-  vs_error error;
-  vs_fail(&error, VS_IO, VS_NO_OFFSET, "%s", sentence);
-  return vs_print_error(vs_str_from(subject), &error);
+vs_exit vs_cli_list_ranks(const vs_cli *cli, const char *const *paths, size_t count, vs_rank_files *files) {
+  vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
+  const vs_status status = vs_rank_files_list(files, cli->host, paths, count, &error);
+  if (status == VS_OK) return VS_EXIT_OK;
+  return status == VS_NO_MEMORY ? VS_EXIT_NO_MEMORY : vs_print_error(vs_str_from(files->failed), &error);
 }
 
-/* The files of a folder, behind those that are listed. */
-static vs_exit list_folder(vs_rank_files *files, const char *path) {
-  const size_t before = files->starts.count;
-  files->folder = path;
-  const vs_status status = vs_folder_each(path, files, take_entry);
-  if (status == VS_NO_MEMORY) return VS_EXIT_NO_MEMORY;
-  if (status != VS_OK) return refuse(path, "the folder cannot be read");
-  if (files->starts.count == before)
-    return refuse(
-        path,
-        "the folder has no snapshots (.pickle, .pkl, .vram, or with .gz); folders in it are not searched");
-  const size_t count = files->starts.count - before;
-  if (vs_vec_reserve(files->cli->host, &files->order, count) != VS_OK) return VS_EXIT_NO_MEMORY;
-  for (size_t i = 0; i < count; i++) files->order.data[before + i] = (uint32_t)(before + i);
-  files->order.count += count;
-  return vs_sort_rows(files->cli->host, files->order.data + before, count, name_before, files) == VS_OK
-             ? VS_EXIT_OK
-             : VS_EXIT_NO_MEMORY;
+/* ---- reading */
+
+static vs_status open_file(void *ctx, const char *path, vs_engine **engine, vs_error *error) {
+  const vs_rank_terminal *terminal = ctx;
+  const vs_intake intake = {.name = vs_str_from(path)};
+  return vs_intake_open(terminal->host, &intake, path, engine, error);
 }
 
-static vs_exit list_file(vs_rank_files *files, const char *path) {
-  if (vs_vec_reserve(files->cli->host, &files->order, 1) != VS_OK) return VS_EXIT_NO_MEMORY;
-  files->order.data[files->order.count] = (uint32_t)files->order.count;
-  files->order.count++;
-  return add_file(files, NULL, path) == VS_OK ? VS_EXIT_OK : VS_EXIT_NO_MEMORY;
+static vs_status show(void *ctx, size_t number, size_t count, const char *path) {
+  vs_rank_terminal *terminal = ctx;
+  char text[300];
+  vs_format(text, sizeof text, "file %U of %U: %s", (uint64_t)number + 1, (uint64_t)count, path);
+  vs_statusline_draw(&terminal->line, vs_str_from(text));
+  return VS_OK;
 }
 
-vs_exit vs_rank_files_list(const vs_cli *cli, const char *const *paths, size_t count, vs_rank_files *files) {
-  *files = (vs_rank_files){.cli = cli};
-  vs_text_init(&files->names, cli->host, NULL);
-  vs_exit code = VS_EXIT_OK;
-  for (size_t i = 0; i < count && code == VS_EXIT_OK; i++)
-    code = vs_rank_files_is_folder(paths[i]) ? list_folder(files, paths[i]) : list_file(files, paths[i]);
-  return code;
+vs_rank_face vs_rank_terminal_begin(vs_rank_terminal *terminal, const vs_cli *cli) {
+  terminal->host = cli->host;
+  vs_statusline_begin(&terminal->line, !vs_cli_has(cli, VS_OPTION_QUIET));
+  return (vs_rank_face){.ctx = terminal, .open = open_file, .wait = show};
 }
 
-void vs_rank_files_deinit(vs_rank_files *files) {
-  vs_vec_free(files->cli->host, &files->order);
-  vs_vec_free(files->cli->host, &files->starts);
-  vs_text_deinit(&files->names);
-}
+void vs_rank_terminal_end(vs_rank_terminal *terminal) { vs_statusline_end(&terminal->line); }
 
-vs_status vs_rank_ask(const vs_cli *cli, vs_engine *engine, const char *method, const char *more,
-                      vs_rank_replies *replies, vs_error *error) {
-  const char *device = cli->line->values[VS_OPTION_DEVICE];
-  const bool is_host = device != NULL && vs_str_equal(vs_str_from(device), VS_STR("host"));
-  char params[80];
-  vs_buffer bytes = {0};
-  VS_ASSERT(replies->count < VS_RANK_MOST_REPLIES);
-  vs_format(params, sizeof params, is_host ? "{%s\"device\": \"%s\"}" : "{%s\"device\": %s}", more,
-            device == NULL ? "null" : device);
-  vs_status status = vs_engine_ask(engine, method, params, &bytes, error);
-  if (status == VS_OK)
-    status =
-        vs_json_doc_init(&replies->of[replies->count], cli->host, (vs_str){bytes.data, bytes.size}, error);
-  if (status == VS_OK) replies->count++;
-  vs_buffer_deinit(&bytes);
+vs_status vs_cli_read_ranks(const vs_cli *cli, const vs_rank_files *files, const vs_rank_reader *reader) {
+  vs_rank_terminal terminal;
+  const vs_rank_face face = vs_rank_terminal_begin(&terminal, cli);
+  const vs_status status = vs_rank_files_read(files, &face, reader);
+  vs_rank_terminal_end(&terminal);
   return status;
+}
+
+vs_status vs_cli_ask_rank(const vs_cli *cli, vs_engine *engine, const char *method, const char *more,
+                          vs_rank_replies *replies, vs_error *error) {
+  return vs_rank_ask(cli->host, cli->line->values[VS_OPTION_DEVICE], engine, method, more, replies, error);
 }

@@ -23,8 +23,8 @@ static vs_status ask(const void *ctx, size_t number, const char *name, vs_engine
                      vs_rank_replies *replies, vs_error *error) {
   const reading *r = ctx;
   (void)number, (void)name;
-  VS_TRY(vs_rank_ask(r->cli, engine, "inventory", "", replies, error));
-  return vs_rank_ask(r->cli, engine, "report", "\"top\": 1, ", replies, error);
+  VS_TRY(vs_cli_ask_rank(r->cli, engine, "inventory", "", replies, error));
+  return vs_cli_ask_rank(r->cli, engine, "report", "\"top\": 1, ", replies, error);
 }
 
 static vs_status take(void *ctx, size_t number, const char *name, const vs_rank_replies *replies,
@@ -177,7 +177,7 @@ static vs_exit answer(reading *r, const vs_rank_files *files) {
   const vs_job_options options = {.top = vs_cli_has(r->cli, VS_OPTION_JSON) ? 0 : OWNERS,
                                   .unit = r->cli->screen.unit};
   vs_text_init(&reply, r->cli->host, NULL);
-  vs_status status = vs_rank_files_read(files, &reader);
+  vs_status status = vs_cli_read_ranks(r->cli, files, &reader);
   if (status == VS_OK) status = vs_job_put(&r->job, options, &reply, &error);
   vs_exit code = VS_EXIT_OK;
   if (status == VS_OK) {
@@ -194,7 +194,7 @@ static vs_exit answer(reading *r, const vs_rank_files *files) {
 vs_exit vs_cli_ranks(vs_cli *cli) {
   reading r = {.cli = cli};
   vs_rank_files files;
-  vs_exit code = vs_rank_files_list(cli, cli->line->arguments, cli->line->argument_count, &files);
+  vs_exit code = vs_cli_list_ranks(cli, cli->line->arguments, cli->line->argument_count, &files);
   if (code == VS_EXIT_OK) code = vs_job_init(&r.job, cli->host) == VS_OK ? VS_EXIT_OK : VS_EXIT_NO_MEMORY;
   if (code == VS_EXIT_OK) {
     code = answer(&r, &files);

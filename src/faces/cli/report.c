@@ -140,6 +140,6 @@ static vs_exit ask(vs_cli *cli, vs_client *client) {
 }
 
 vs_exit vs_cli_report(vs_cli *cli) {
-  return vs_rank_files_are_several(cli) || vs_cli_has(cli, VS_OPTION_CSV) ? vs_cli_ranks(cli)
+  return vs_cli_names_ranks(cli) || vs_cli_has(cli, VS_OPTION_CSV) ? vs_cli_ranks(cli)
                                                                           : vs_cli_answer(cli, ask);
 }

@@ -301,33 +301,34 @@ static PyObject *load(PyObject *object, PyObject *arguments) {
 
 /* ---- requests ----------------------------------------------------------------------------------------------------- */
 
-static reply_object *new_reply(PyTypeObject *engine_type) {
-  const vs_python_state *state = PyType_GetModuleState(engine_type);
-  if (state == NULL) return NULL;
+PyObject *vs_python_reply(const vs_python_state *state) {
   PyTypeObject *type = (PyTypeObject *)state->engine;
   reply_object *reply = (reply_object *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
   if (reply != NULL) vs_text_init(&reply->bytes, vs_host_default(), NULL);
-  return reply;
+  return (PyObject *)reply;
 }
+
+vs_text *vs_python_reply_text(PyObject *reply) { return &((reply_object *)reply)->bytes; }
 
 static PyObject *request(PyObject *object, PyObject *argument) {
   engine_object *self = (engine_object *)object;
   char *asked;
   Py_ssize_t size;
   if (PyBytes_AsStringAndSize(argument, &asked, &size) != 0) return NULL;
-  reply_object *reply = new_reply(Py_TYPE(object));
+  const vs_python_state *state = PyType_GetModuleState(Py_TYPE(object));
+  PyObject *reply = state == NULL ? NULL : vs_python_reply(state);
   if (reply == NULL || !vs_python_lock_enter(&self->lock)) {
-    Py_XDECREF((PyObject *)reply);
+    Py_XDECREF(reply);
     return NULL;
   }
   vs_error error = {.offset = VS_NO_OFFSET};
-  const vs_writer writer = vs_text_writer(&reply->bytes);
+  const vs_writer writer = vs_text_writer(vs_python_reply_text(reply));
   PyThreadState *thread = PyEval_SaveThread();
   const vs_status status = vs_engine_request(self->engine, (vs_str){asked, (size_t)size}, writer, &error);
   PyEval_RestoreThread(thread);
   vs_python_lock_leave(&self->lock);
-  if (status == VS_OK) return (PyObject *)reply;
-  Py_DECREF((PyObject *)reply);
+  if (status == VS_OK) return reply;
+  Py_DECREF(reply);
   return vs_python_raise(status, &error);
 }
 

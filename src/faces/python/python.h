@@ -13,7 +13,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include <vramscope/base.h>
+#include "base/text.h"
 
 /* One pointer for each part, of that part's name: a strong reference, or NULL. */
 typedef struct vs_python_state {
@@ -34,6 +34,11 @@ PyObject *vs_python_text(vs_str text);
 /* Raises what the status stands for (python/vramscope/errors.py): the class by the status, its sentence, the offset. The
  * sentence is `error`'s where it has one, else the status's own. `error` may be NULL. Returns NULL, for `return`. */
 PyObject *vs_python_raise(vs_status status, const vs_error *error);
+
+/* engine.c: a new Reply without bytes, and the text in memory that its maker fills before it hands the Reply out.
+ * A new reference, or NULL with an error set. */
+PyObject *vs_python_reply(const vs_python_state *state);
+vs_text *vs_python_reply_text(PyObject *reply);
 
 /* A lock for an object of the library that one thread at a time may use. A second thread waits without the interpreter's
  * lock. A thread that has it already, in a callback, would wait for itself, so it gets a RuntimeError. */

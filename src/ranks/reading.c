@@ -1,6 +1,6 @@
-/* Reading the files of ranks: some threads open and ask them, and the caller's thread takes the replies, in the order of the files. */
-#include "faces/cli/rank_files.h"
-#include "faces/terminal/statusline.h"
+#include "ranks/reading.h"
+#include "base/check.h"
+#include "codec/json_reply.h"
 #include "os/thread.h"
 
 /* More would only hold more files in memory. */
@@ -25,6 +25,7 @@ typedef struct opener {
 
 struct rank_reading {
   const vs_rank_files *files;
+  const vs_rank_face *face;
   const vs_rank_reader *reader;
   opener openers[MOST_OPENERS];
   size_t count;
@@ -35,14 +36,12 @@ struct rank_reading {
 /* ---- opening */
 
 static vs_status open_and_ask(opener *o, size_t number) {
-  const vs_rank_files *files = o->reading->files;
-  const vs_rank_reader *reader = o->reading->reader;
-  const char *name = vs_rank_files_at(files, number);
-  const vs_intake intake = {.name = vs_str_from(name)};
-  VS_TRY(vs_intake_open(files->cli->host, &intake, name, &o->engine, &o->error));
-  VS_TRY(vs_engine_need_pytorch(files->cli->host, o->engine, &o->error));
+  const rank_reading *r = o->reading;
+  const char *name = vs_rank_files_at(r->files, number);
+  VS_TRY(r->face->open(r->face->ctx, name, &o->engine, &o->error));
+  VS_TRY(vs_engine_need_pytorch(r->files->host, o->engine, &o->error));
   o->was_asked = true;
-  return reader->ask(reader->ctx, number, name, o->engine, &o->replies, &o->error);
+  return r->reader->ask(r->reader->ctx, number, name, o->engine, &o->replies, &o->error);
 }
 
 static void read_file(opener *o, size_t number) {
@@ -109,42 +108,77 @@ static vs_status take(opener *o, size_t number) {
                       o->error.status == VS_OK ? vs_status_text(status) : o->error.text);
 }
 
+static vs_status wait_for(const rank_reading *r, size_t number) {
+  const size_t count = vs_rank_files_count(r->files);
+  return r->face->wait(r->face->ctx, number, count, vs_rank_files_at(r->files, number));
+}
+
 static vs_status take_next(rank_reading *r, size_t number) {
   opener *o = &r->openers[number % r->count];
+  VS_TRY(wait_for(r, number));
   if (!o->thread.is_running) read_file(o, number);
-  else
-    while (!atomic_load(&o->is_open)) vs_wakeup_wait(&r->opened, WAIT_NS);
+  while (o->thread.is_running && !atomic_load(&o->is_open)) {
+    vs_wakeup_wait(&r->opened, WAIT_NS);
+    VS_TRY(wait_for(r, number));
+  }
   const vs_status status = take(o, number);
   atomic_store(&o->is_open, false);
   vs_wakeup_send(&o->taken);
   return status;
 }
 
-static vs_status take_all(rank_reading *r) {
-  const size_t count = vs_rank_files_count(r->files);
-  vs_statusline line;
-  vs_status status = VS_OK;
-  vs_statusline_begin(&line, !vs_cli_has(r->files->cli, VS_OPTION_QUIET));
-  for (size_t i = 0; i < count && status == VS_OK; i++) {
-    char text[300];
-    vs_format(text, sizeof text, "file %U of %U: %s", (uint64_t)i + 1, (uint64_t)count,
-              vs_rank_files_at(r->files, i));
-    vs_statusline_draw(&line, vs_str_from(text));
-    status = take_next(r, i);
-  }
-  vs_statusline_end(&line);
-  return status;
-}
-
-vs_status vs_rank_files_read(const vs_rank_files *files, const vs_rank_reader *reader) {
-  rank_reading *r = vs_host_alloc(files->cli->host, sizeof *r); /* large for a stack */
+vs_status vs_rank_files_read(const vs_rank_files *files, const vs_rank_face *face,
+                             const vs_rank_reader *reader) {
+  const size_t count = vs_rank_files_count(files);
+  rank_reading *r = vs_host_alloc(files->host, sizeof *r); /* large for a stack */
   if (r == NULL) return VS_NO_MEMORY;
   memset(r, 0, sizeof *r);
   r->files = files;
+  r->face = face;
   r->reader = reader;
   start(r);
-  const vs_status status = take_all(r);
+  vs_status status = VS_OK;
+  for (size_t i = 0; i < count && status == VS_OK; i++) status = take_next(r, i);
   end(r);
-  vs_host_free(files->cli->host, r, sizeof *r);
+  vs_host_free(files->host, r, sizeof *r);
   return status;
+}
+
+/* ---- asking */
+
+vs_status vs_rank_ask(const vs_host *host, const char *device, vs_engine *engine, const char *method,
+                      const char *more, vs_rank_replies *replies, vs_error *error) {
+  const bool is_host = device != NULL && vs_str_equal(vs_str_from(device), VS_STR("host"));
+  char params[80];
+  vs_buffer bytes = {0};
+  VS_ASSERT(replies->count < VS_RANK_MOST_REPLIES);
+  vs_format(params, sizeof params, is_host ? "{%s\"device\": \"%s\"}" : "{%s\"device\": %s}", more,
+            device == NULL ? "null" : device);
+  vs_status status = vs_engine_ask(engine, method, params, &bytes, error);
+  if (status == VS_OK)
+    status = vs_json_doc_init(&replies->of[replies->count], host, (vs_str){bytes.data, bytes.size}, error);
+  if (status == VS_OK) replies->count++;
+  vs_buffer_deinit(&bytes);
+  return status;
+}
+
+static vs_status read_libraries(const vs_host *host, vs_engine *engine, vs_json_doc *reply, vs_error *error) {
+  vs_buffer bytes = {.host = host};
+  vs_status status = vs_engine_ask(engine, "libraries", NULL, &bytes, error);
+  if (status == VS_OK) status = vs_json_doc_init(reply, host, (vs_str){bytes.data, bytes.size}, error);
+  vs_buffer_deinit(&bytes);
+  return status;
+}
+
+vs_status vs_engine_need_pytorch(const vs_host *host, vs_engine *engine, vs_error *error) {
+  vs_json_doc reply;
+  VS_TRY(read_libraries(host, engine, &reply, error));
+  const vs_json root = vs_json_root(&reply);
+  const bool is_alone =
+      !vs_reply_bool(root, "has_pytorch") && vs_json_count(vs_reply_at(root, "devices")) != 0;
+  vs_json_doc_deinit(&reply);
+  return is_alone ? vs_fail(error, VS_NOT_FOUND, VS_NO_OFFSET,
+                            "PyTorch's CUDA allocator was not used: the recording has what libraries took "
+                            "from the CUDA driver (vramscope report, vramscope where)")
+                  : VS_OK;
 }
