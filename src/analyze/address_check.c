@@ -22,8 +22,8 @@ static bool has_address(const vs_events *events, uint32_t row) {
 
 static vs_status undo_until(const vs_host *host, const vs_slice *slice, vs_moment moment, vs_ranges *mapped) {
   const vs_events *events = &slice->snapshot->events;
-  for (vs_moment event = vs_slice_end(slice); event > moment; event--) {
-    const uint32_t row = vs_slice_row(slice, (uint32_t)event);
+  for (uint32_t i = slice->other_count; i-- > 0 && slice->others[i] > moment;) {
+    const uint32_t row = vs_slice_row(slice, slice->others[i]);
     const vs_event_kind kind = vs_events_kind(events, row);
     if (!changes_ranges(kind) || !has_address(events, row)) continue;
     const uint64_t start = vs_events_address(events, row),
@@ -187,8 +187,8 @@ static void put_older(checker *w) {
 }
 
 static bool has_range_events(const vs_slice *slice) {
-  for (uint32_t event = 0; event < slice->event_count; event++)
-    if (changes_ranges(vs_events_kind(&slice->snapshot->events, vs_slice_row(slice, event)))) return true;
+  for (int kind = 0; kind < VS_EVENT_KIND_COUNT; kind++)
+    if (changes_ranges((vs_event_kind)kind) && slice->counts[kind] != 0) return true;
   return false;
 }
 

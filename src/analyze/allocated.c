@@ -287,8 +287,10 @@ static void scan(measure *m) {
     else if (kind == VS_EVENT_SEGMENT_FREE || kind == VS_EVENT_SEGMENT_UNMAP)
       unmap_segments(m, event, vs_events_address(events, row),
                      vs_sat_add_u64(vs_events_address(events, row), vs_events_size(events, row)));
-    map_segments(m, event);
-    raise_peak_between(m, event);
+    if (m->next_mapping < m->mappings->rows.count &&
+        m->mappings->rows.data[m->next_mapping].start == event)
+      map_segments(m, event);
+    if (m->range < m->range_count) raise_peak_between(m, event);
   }
 }
 

@@ -188,7 +188,8 @@ static vs_status list_ooms(const vs_host *host, const vs_slice *slice, const vs_
                            vs_ooms *out) {
   const vs_events *events = &slice->snapshot->events;
   vs_curve_cursor cursor = vs_curve_cursor_at_start(slice, curves);
-  for (uint32_t event = 0; event < slice->event_count; event++) {
+  for (uint32_t i = 0; i < slice->other_count; i++) {
+    const uint32_t event = slice->others[i];
     if (vs_events_kind(events, vs_slice_row(slice, event)) != VS_EVENT_OOM) continue;
     vs_curve_cursor_move(&cursor, event);
     VS_TRY(vs_vec_reserve(host, &out->list, 1));

@@ -1,10 +1,5 @@
 #include "analyze/report.h"
 
-static void count_kinds(const vs_slice *slice, uint64_t counts[VS_EVENT_KIND_COUNT + 1]) {
-  for (uint32_t event = 0; event < slice->event_count; event++)
-    counts[vs_events_kind(&slice->snapshot->events, vs_slice_row(slice, event))]++;
-}
-
 static vs_status build_peak(const vs_host *host, const vs_moment_index *moments, vs_report *out) {
   out->peak_moment = out->curves.curve[VS_CURVE_REQUESTED].peak_at;
   out->peak_time_us = vs_slice_time(out->slice, out->peak_moment);
@@ -27,7 +22,6 @@ static bool is_wrong(const vs_trust *trust) {
 
 static vs_status build(const vs_host *host, const vs_moment_index *moments, vs_report *out) {
   const vs_slice *slice = out->slice;
-  count_kinds(slice, out->counts);
   VS_TRY(vs_end_state_build(host, slice, &out->end));
   VS_TRY(vs_frames_init(host, slice->snapshot, &out->frames));
   VS_TRY(build_peak(host, moments, out));

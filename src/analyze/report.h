@@ -19,7 +19,6 @@ enum { VS_REPORT_MOST_PINNED = 10 };
  * (lifetimes for another moment, frames for names). */
 typedef struct vs_report {
   const vs_slice *slice;
-  uint64_t counts[VS_EVENT_KIND_COUNT + 1]; /* events of each kind; the last: unknown actions */
   vs_end_state end;
   vs_curves curves;
   vs_allocated allocated;     /* not exact, too, where the trace contradicts itself or has lost events */

@@ -10,10 +10,10 @@ vs_device_cache *vs_find_device(const vs_device_caches *devices, int32_t device)
 
 static vs_failures find_failures(const vs_slice *slice) {
   vs_failures found = {.first = VS_NO_EVENT, .time_us = VS_NO_TIME};
-  for (uint32_t event = 0; event < slice->event_count; event++) {
-    if (vs_events_kind(&slice->snapshot->events, vs_slice_row(slice, event)) != VS_EVENT_OOM) continue;
-    if (found.count++ == 0) found.first = event;
-  }
+  found.count = slice->counts[VS_EVENT_OOM];
+  for (uint32_t i = 0; i < slice->other_count && found.count != 0 && found.first == VS_NO_EVENT; i++)
+    if (vs_events_kind(&slice->snapshot->events, vs_slice_row(slice, slice->others[i])) == VS_EVENT_OOM)
+      found.first = slice->others[i];
   if (found.count != 0) found.time_us = vs_slice_time(slice, found.first);
   return found;
 }
