@@ -1,5 +1,4 @@
 #include "analyze/address_check.h"
-#include "analyze/address_ranks.h"
 #include "analyze/rankset.h"
 
 static void note(vs_tally *tally, uint32_t event) {
@@ -62,7 +61,6 @@ typedef struct checker {
   const vs_host *host;
   const vs_lifetimes *lifetimes;
   vs_address_check *out;
-  vs_address_ranks ranks;
   VS_VEC(spot) spots; /* by rank */
   vs_rankset live;    /* ranks */
   vs_ranges mapped;
@@ -70,18 +68,15 @@ typedef struct checker {
   bool knows_ranges; /* the trace has segment events at all */
 } checker;
 
-static vs_status rank_places(checker *w) {
-  VS_TRY(vs_address_ranks_build(w->host, w->lifetimes, &w->ranks));
-  const size_t count = w->ranks.addresses.count;
+static vs_status make_spots(checker *w) {
+  const size_t count = w->lifetimes->addresses.count;
   VS_TRY(vs_vec_reserve(w->host, &w->spots, count));
   for (size_t rank = 0; rank < count; rank++)
-    w->spots.data[w->spots.count++] = (spot){.address = w->ranks.addresses.data[rank], .row = VS_NO_ROW};
+    w->spots.data[w->spots.count++] = (spot){.address = w->lifetimes->addresses.data[rank], .row = VS_NO_ROW};
   return vs_rankset_init(w->host, (uint32_t)count, &w->live);
 }
 
-static uint32_t rank_of(const checker *w, uint32_t row) {
-  return vs_address_rank(&w->ranks, w->lifetimes, row);
-}
+static uint32_t rank_of(const checker *w, uint32_t row) { return w->lifetimes->ranks.data[row]; }
 
 /* The end of a block. A block of 0 bytes counts as one of 1 byte, so that it can overlap. */
 static uint64_t end_of(const vs_lifetime *life) {
@@ -197,13 +192,12 @@ vs_status vs_address_check_run(const vs_host *host, const vs_lifetimes *lifetime
   *out = (vs_address_check){none, none, none, none, none};
   checker w = {
       .host = host, .lifetimes = lifetimes, .out = out, .knows_ranges = has_range_events(lifetimes->slice)};
-  vs_status status = rank_places(&w);
+  vs_status status = make_spots(&w);
   if (status == VS_OK) status = vs_mapped_at(host, lifetimes->slice, VS_AT_START, &w.mapped);
   if (status == VS_OK) {
     put_older(&w);
     status = check(&w);
   }
-  vs_address_ranks_deinit(host, &w.ranks);
   vs_vec_free(host, &w.spots);
   vs_rankset_deinit(host, &w.live);
   vs_ranges_deinit(host, &w.mapped);

@@ -1,5 +1,4 @@
 #include "analyze/allocated.h"
-#include "analyze/address_ranks.h"
 #include "analyze/rankset.h"
 #include "analyze/replay.h"
 #include "base/sort.h"
@@ -31,7 +30,6 @@ typedef struct measure {
   const vs_snapshot *snapshot;
   vs_allocated *out;
   vs_alloc_settings settings;
-  vs_address_ranks ranks;
   VS_VEC(place) places;     /* by rank */
   VS_VEC(segment) segments; /* by rising address */
   VS_VEC(remnant) remnants; /* two for each pool as rows say it: of small blocks, of large ones */
@@ -241,8 +239,7 @@ static void change(measure *m, vs_moment moment, uint64_t bytes, int sign) {
 }
 
 static void on_alloc(measure *m, uint32_t event) {
-  const uint32_t row = m->lifetimes->row_of_event.data[event],
-                 rank = vs_address_rank(&m->ranks, m->lifetimes, row);
+  const uint32_t row = m->lifetimes->row_of_event.data[event], rank = m->lifetimes->ranks.data[row];
   put(m, rank, row);
   change(m, event, bytes_of(m, rank, row), 1);
 }
@@ -255,8 +252,7 @@ static void end_doubt(measure *m, uint32_t rank, uint32_t row) {
 }
 
 static void on_free(measure *m, uint32_t event, vs_event_kind kind) {
-  const uint32_t row = m->lifetimes->row_of_event.data[event],
-                 rank = vs_address_rank(&m->ranks, m->lifetimes, row);
+  const uint32_t row = m->lifetimes->row_of_event.data[event], rank = m->lifetimes->ranks.data[row];
   const vs_lifetime *life = &m->lifetimes->rows.data[row];
   const uint32_t ends = m->lifetimes->closing.only_completion ? life->end : life->free_requested;
   const vs_event_kind ending =
@@ -287,8 +283,7 @@ static void scan(measure *m) {
     else if (kind == VS_EVENT_SEGMENT_FREE || kind == VS_EVENT_SEGMENT_UNMAP)
       unmap_segments(m, event, vs_events_address(events, row),
                      vs_sat_add_u64(vs_events_address(events, row), vs_events_size(events, row)));
-    if (m->next_mapping < m->mappings->rows.count &&
-        m->mappings->rows.data[m->next_mapping].start == event)
+    if (m->next_mapping < m->mappings->rows.count && m->mappings->rows.data[m->next_mapping].start == event)
       map_segments(m, event);
     if (m->range < m->range_count) raise_peak_between(m, event);
   }
@@ -301,13 +296,12 @@ static vs_status prepare(measure *m) {
   vs_replay_settings_of(m->snapshot, &m->settings, &is_known);
   if (m->lifetimes->slice->device == VS_DEVICE_HOST) m->settings.expandable_segments = false;
   VS_TRY(list_segments(m));
-  VS_TRY(vs_address_ranks_build(m->host, m->lifetimes, &m->ranks));
-  const size_t count = m->ranks.addresses.count;
+  const size_t count = m->lifetimes->addresses.count;
   uint32_t segments = 0;
   VS_TRY(vs_vec_reserve(m->host, &m->places, count));
   VS_TRY(vs_vec_reserve(m->host, &m->remnants, 2 * (m->snapshot->pools.count + 1)));
   for (size_t rank = 0; rank < count; rank++) {
-    const uint64_t address = m->ranks.addresses.data[rank];
+    const uint64_t address = m->lifetimes->addresses.data[rank];
     while (segments < m->segments.count && m->segments.data[segments].address <= address) segments++;
     m->places.data[m->places.count++] =
         (place){.address = address, .end = address, .row = VS_NO_ROW, .segments = segments};
@@ -324,7 +318,7 @@ static void put_older(measure *m) {
   for (int round = 0; round < 2; round++)
     for (size_t i = 0; i < m->lifetimes->rows.count; i++) {
       if (rows[i].start != VS_NO_EVENT) continue;
-      const uint32_t rank = vs_address_rank(&m->ranks, m->lifetimes, (uint32_t)i);
+      const uint32_t rank = m->lifetimes->ranks.data[i];
       place *at = &m->places.data[rank];
       if (round == 1 && at->row == (uint32_t)i) {
         put(m, rank, (uint32_t)i);
@@ -384,7 +378,6 @@ static vs_status measure_ranges(const vs_host *host, const vs_lifetimes *lifetim
     finish(&m);
     for (size_t i = 0; i < count; i++) peaks[i] = vs_sat_add_i64(peaks[i], out->baseline);
   }
-  vs_address_ranks_deinit(host, &m.ranks);
   vs_vec_free(host, &m.places);
   vs_vec_free(host, &m.segments);
   vs_vec_free(host, &m.remnants);
