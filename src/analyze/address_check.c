@@ -60,6 +60,8 @@ typedef struct spot {
 typedef struct checker {
   const vs_host *host;
   const vs_lifetimes *lifetimes;
+  const vs_lifetime *rows; /* of lifetimes, as are the ranks */
+  const uint32_t *ranks;
   vs_address_check *out;
   VS_VEC(spot) spots; /* by rank */
   vs_rankset live;    /* ranks */
@@ -76,30 +78,28 @@ static vs_status make_spots(checker *w) {
   return vs_rankset_init(w->host, (uint32_t)count, &w->live);
 }
 
-static uint32_t rank_of(const checker *w, uint32_t row) { return w->lifetimes->ranks.data[row]; }
-
 /* The end of a block. A block of 0 bytes counts as one of 1 byte, so that it can overlap. */
 static uint64_t end_of(const vs_lifetime *life) {
   return vs_sat_add_u64(life->address, life->size == 0 ? 1 : life->size);
 }
 
-static void put(checker *w, uint32_t rank, uint32_t row) {
-  VS_ASSERT(w->spots.data[rank].address == w->lifetimes->rows.data[row].address);
-  w->spots.data[rank].end = end_of(&w->lifetimes->rows.data[row]);
+static inline void put(checker *w, uint32_t rank, uint32_t row) {
+  VS_ASSERT(w->spots.data[rank].address == w->rows[row].address);
+  w->spots.data[rank].end = end_of(&w->rows[row]);
   w->spots.data[rank].row = row;
   vs_rankset_put(&w->live, rank);
 }
 
 /* Whether a live block of another address reaches into the block of this one. */
-static bool meets_neighbour(const checker *w, uint32_t rank, const vs_lifetime *life) {
+static inline bool meets_neighbour(const checker *w, uint32_t rank, const vs_lifetime *life) {
   uint32_t other;
   if (vs_rankset_before(&w->live, rank, &other) && w->spots.data[other].end > life->address) return true;
   return vs_rankset_after(&w->live, rank, &other) && w->spots.data[other].address < end_of(life);
 }
 
-static void on_alloc(checker *w, uint32_t event, bool is_placed) {
-  const uint32_t row = w->lifetimes->row_of_event.data[event], rank = rank_of(w, row);
-  const vs_lifetime *life = &w->lifetimes->rows.data[row];
+static inline void on_alloc(checker *w, uint32_t event, bool is_placed) {
+  const uint32_t row = w->lifetimes->row_of_event.data[event], rank = w->ranks[row];
+  const vs_lifetime *life = &w->rows[row];
   VS_ASSERT(life->start == event);
   if (w->knows_ranges && is_placed) {
     const uint64_t end = vs_sat_add_u64(life->address, life->size);
@@ -111,10 +111,10 @@ static void on_alloc(checker *w, uint32_t event, bool is_placed) {
   put(w, rank, row);
 }
 
-static void on_free(checker *w, uint32_t event) {
+static inline void on_free(checker *w, uint32_t event) {
   const uint32_t row = w->lifetimes->row_of_event.data[event];
-  if (w->lifetimes->rows.data[row].end != event) return; /* a second free of it */
-  const uint32_t rank = rank_of(w, row);
+  if (w->rows[row].end != event) return; /* a second free of it */
+  const uint32_t rank = w->ranks[row];
   if (w->spots.data[rank].row == row && vs_rankset_has(&w->live, rank)) vs_rankset_remove(&w->live, rank);
 }
 
@@ -175,7 +175,7 @@ static void put_older(checker *w) {
   const vs_lifetime *rows = w->lifetimes->rows.data;
   for (size_t i = 0; i < w->lifetimes->rows.count; i++) {
     if (rows[i].start != VS_NO_EVENT) continue;
-    const uint32_t rank = rank_of(w, (uint32_t)i);
+    const uint32_t rank = w->ranks[i];
     if (!vs_rankset_has(&w->live, rank) || rows[w->spots.data[rank].row].end < rows[i].end)
       put(w, rank, (uint32_t)i);
   }
@@ -190,8 +190,12 @@ static bool has_range_events(const vs_slice *slice) {
 vs_status vs_address_check_run(const vs_host *host, const vs_lifetimes *lifetimes, vs_address_check *out) {
   const vs_tally none = {.first_event = -1};
   *out = (vs_address_check){none, none, none, none, none};
-  checker w = {
-      .host = host, .lifetimes = lifetimes, .out = out, .knows_ranges = has_range_events(lifetimes->slice)};
+  checker w = {.host = host,
+               .lifetimes = lifetimes,
+               .rows = lifetimes->rows.data,
+               .ranks = lifetimes->ranks.data,
+               .out = out,
+               .knows_ranges = has_range_events(lifetimes->slice)};
   vs_status status = make_spots(&w);
   if (status == VS_OK) status = vs_mapped_at(host, lifetimes->slice, VS_AT_START, &w.mapped);
   if (status == VS_OK) {

@@ -26,9 +26,13 @@ typedef struct remnant {
 typedef struct measure {
   const vs_host *host;
   const vs_lifetimes *lifetimes;
+  const vs_lifetime *rows; /* of lifetimes, as are the ranks */
+  const uint32_t *ranks;
   const vs_mappings *mappings;
   const vs_snapshot *snapshot;
   vs_allocated *out;
+  vs_event_kind ending; /* the free that ends what the program holds */
+  bool is_account, is_without_segments, is_host;
   vs_alloc_settings settings;
   VS_VEC(place) places;     /* by rank */
   VS_VEC(segment) segments; /* by rising address */
@@ -95,7 +99,7 @@ static void unmap_segments(measure *m, uint32_t event, uint64_t from, uint64_t t
 }
 
 /* The mapping that contains the address of a place; NULL if none does. */
-static const vs_mapping *mapping_of(const measure *m, const place *at) {
+static inline const vs_mapping *mapping_of(const measure *m, const place *at) {
   uint32_t rank = at->segments;
   if (rank == 0) return NULL;
   rank--;
@@ -107,13 +111,13 @@ static const vs_mapping *mapping_of(const measure *m, const place *at) {
 
 /* ---- the size of a block --------------------------------------------------------------------------------- */
 
-static uint64_t rounded(const measure *m, uint64_t size) {
-  if (vs_format_is_account(m->snapshot->format)) return size; /* it has the sizes of the blocks */
+static inline uint64_t rounded(const measure *m, uint64_t size) {
+  if (m->is_account) return size; /* it has the sizes of the blocks */
   return size > UINT64_C(1) << 62 ? size : vs_alloc_settings_round(&m->settings, size);
 }
 
 /* The end of the run of free bytes that begins at a place. */
-static uint64_t free_until(const measure *m, uint32_t rank, const vs_mapping *mapping) {
+static inline uint64_t free_until(const measure *m, uint32_t rank, const vs_mapping *mapping) {
   const uint64_t end = vs_sat_add_u64(mapping->address, mapping->size);
   uint32_t next;
   if (!vs_rankset_after(&m->live, rank, &next)) return end;
@@ -121,28 +125,28 @@ static uint64_t free_until(const measure *m, uint32_t rank, const vs_mapping *ma
 }
 
 /* The bytes that are left behind a block of `size` at its place, and belong to it if they are not split off. */
-static uint64_t rest_of(measure *m, uint32_t rank, const vs_mapping *mapping, uint64_t size) {
+static inline uint64_t rest_of(measure *m, uint32_t rank, const vs_mapping *mapping, uint64_t size) {
   const uint64_t room = free_until(m, rank, mapping) - m->places.data[rank].address;
   if (room < size && !mapping->is_expandable)
     m->out->is_exact = false; /* pages of one block can be several rows */
   return room < size ? 0 : room - size;
 }
 
-static bool is_split_off(const measure *m, const vs_mapping *mapping, uint64_t size, uint64_t rest) {
-  if (m->lifetimes->slice->device == VS_DEVICE_HOST) return false;
+static inline bool is_split_off(const measure *m, const vs_mapping *mapping, uint64_t size, uint64_t rest) {
+  if (m->is_host) return false;
   if (size <= VS_ALLOC_SMALL_SIZE || mapping->is_expandable) return true;
   return size < m->settings.max_split_size && rest > VS_ALLOC_SMALL_SIZE;
 }
 
 /* PyTorch puts a block where a free block begins: behind a live one, or at the start of what is mapped. */
-static bool begins_free(const measure *m, uint32_t rank, const vs_mapping *mapping) {
+static inline bool begins_free(const measure *m, uint32_t rank, const vs_mapping *mapping) {
   const uint64_t address = m->places.data[rank].address;
   uint32_t before;
   if (address == mapping->address) return true;
   return vs_rankset_before(&m->live, rank, &before) && m->places.data[before].end == address;
 }
 
-static bool is_private(const measure *m, uint32_t pool) {
+static inline bool is_private(const measure *m, uint32_t pool) {
   if (pool == 0 || pool > m->snapshot->pools.count) return false;
   const vs_pool_id id = m->snapshot->pools.data[pool - 1];
   return id.a != 0 || id.b != 0;
@@ -166,18 +170,13 @@ static bool shows_no_split(measure *m, uint32_t rank, const vs_mapping *mapping,
   return end >= at->end && end - at->end >= size;
 }
 
-/* An account without segments has no free blocks either: each block has the bytes that the account says. */
-static bool is_without_segments(const measure *m) {
-  return (vs_snapshot_lacks(m->snapshot) & VS_LACKS_SEGMENTS) != 0;
-}
-
 /* The rounded size of the block that is allocated at a place. */
-static uint64_t size_at_alloc(measure *m, uint32_t rank, uint32_t row) {
-  const vs_lifetime *life = &m->lifetimes->rows.data[row];
+static inline uint64_t size_at_alloc(measure *m, uint32_t rank, uint32_t row) {
+  const vs_lifetime *life = &m->rows[row];
   const vs_mapping *mapping = mapping_of(m, &m->places.data[rank]);
   const uint64_t size = rounded(m, life->size);
   if (mapping == NULL || !begins_free(m, rank, mapping)) m->out->is_exact = false;
-  if (mapping == NULL || is_without_segments(m)) return size;
+  if (mapping == NULL || m->is_without_segments) return size;
   const uint64_t rest = rest_of(m, rank, mapping, size);
   if (is_private(m, mapping->pool)) {
     if (shows_no_split(m, rank, mapping, size, life->start)) m->out->is_exact = false;
@@ -192,8 +191,8 @@ static uint64_t size_at_alloc(measure *m, uint32_t rank, uint32_t row) {
  * it may be its own, of a large request up to 1 MiB of them. */
 static uint64_t size_at_start(measure *m, uint32_t rank, uint32_t row) {
   const vs_mapping *mapping = mapping_of(m, &m->places.data[rank]);
-  const uint64_t size = rounded(m, m->lifetimes->rows.data[row].size);
-  if (is_without_segments(m)) return size;
+  const uint64_t size = rounded(m, m->rows[row].size);
+  if (m->is_without_segments) return size;
   const uint64_t rest = mapping == NULL ? 0 : rest_of(m, rank, mapping, size);
   if (mapping == NULL) m->out->is_exact = false;
   else if (size >= m->settings.max_split_size) m->places.data[rank].doubt = rest;
@@ -205,8 +204,8 @@ static uint64_t size_at_start(measure *m, uint32_t rank, uint32_t row) {
 /* ---- events ---------------------------------------------------------------------------------------------- */
 
 /* Puts a block where it lives until its end. The end state knows the size best. */
-static void put(measure *m, uint32_t rank, uint32_t row) {
-  const vs_lifetime *life = &m->lifetimes->rows.data[row];
+static inline void put(measure *m, uint32_t rank, uint32_t row) {
+  const vs_lifetime *life = &m->rows[row];
   const bool is_known = life->block != VS_NO_ROW;
   place *at = &m->places.data[rank];
   uint64_t size = is_known ? m->snapshot->blocks.data[life->block].size : 0;
@@ -222,14 +221,14 @@ static void put(measure *m, uint32_t rank, uint32_t row) {
   vs_rankset_put(&m->live, rank);
 }
 
-static uint64_t bytes_of(const measure *m, uint32_t rank, uint32_t row) {
+static inline uint64_t bytes_of(const measure *m, uint32_t rank, uint32_t row) {
   const place *at = &m->places.data[rank];
-  return at->row == row ? at->end - at->address : rounded(m, m->lifetimes->rows.data[row].size);
+  return at->row == row ? at->end - at->address : rounded(m, m->rows[row].size);
 }
 
 static int64_t as_step(uint64_t bytes) { return bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes; }
 
-static void change(measure *m, vs_moment moment, uint64_t bytes, int sign) {
+static inline void change(measure *m, vs_moment moment, uint64_t bytes, int sign) {
   m->value = vs_sat_add_i64(m->value, sign * as_step(bytes));
   const int64_t most = vs_sat_add_i64(m->value, m->doubt);
   if (most > m->most) m->most = most;
@@ -238,26 +237,23 @@ static void change(measure *m, vs_moment moment, uint64_t bytes, int sign) {
   m->out->peak_at = moment;
 }
 
-static void on_alloc(measure *m, uint32_t event) {
-  const uint32_t row = m->lifetimes->row_of_event.data[event], rank = m->lifetimes->ranks.data[row];
+static inline void on_alloc(measure *m, uint32_t event) {
+  const uint32_t row = m->lifetimes->row_of_event.data[event], rank = m->ranks[row];
   put(m, rank, row);
   change(m, event, bytes_of(m, rank, row), 1);
 }
 
-static void end_doubt(measure *m, uint32_t rank, uint32_t row) {
+static inline void end_doubt(measure *m, uint32_t rank, uint32_t row) {
   place *at = &m->places.data[rank];
   if (at->row != row) return;
   m->doubt = vs_sat_add_i64(m->doubt, -as_step(at->doubt));
   at->doubt = 0;
 }
 
-static void on_free(measure *m, uint32_t event, vs_event_kind kind) {
-  const uint32_t row = m->lifetimes->row_of_event.data[event], rank = m->lifetimes->ranks.data[row];
-  const vs_lifetime *life = &m->lifetimes->rows.data[row];
-  const uint32_t ends = m->lifetimes->closing.only_completion ? life->end : life->free_requested;
-  const vs_event_kind ending =
-      m->lifetimes->closing.only_completion ? VS_EVENT_FREE_COMPLETED : VS_EVENT_FREE_REQUESTED;
-  if (kind == ending && ends == event) {
+static inline void on_free(measure *m, uint32_t event, vs_event_kind kind) {
+  const uint32_t row = m->lifetimes->row_of_event.data[event], rank = m->ranks[row];
+  const vs_lifetime *life = &m->rows[row];
+  if (kind == m->ending && (kind == VS_EVENT_FREE_COMPLETED ? life->end : life->free_requested) == event) {
     change(m, event, bytes_of(m, rank, row), -1);
     end_doubt(m, rank, row);
   }
@@ -293,8 +289,15 @@ static void scan(measure *m) {
 
 static vs_status prepare(measure *m) {
   bool is_known;
+  m->rows = m->lifetimes->rows.data;
+  m->ranks = m->lifetimes->ranks.data;
+  m->ending = m->lifetimes->closing.only_completion ? VS_EVENT_FREE_COMPLETED : VS_EVENT_FREE_REQUESTED;
+  m->is_account = vs_format_is_account(m->snapshot->format);
+  /* Without segments there are no free blocks either: each block has the bytes that the account says. */
+  m->is_without_segments = (vs_snapshot_lacks(m->snapshot) & VS_LACKS_SEGMENTS) != 0;
+  m->is_host = m->lifetimes->slice->device == VS_DEVICE_HOST;
   vs_replay_settings_of(m->snapshot, &m->settings, &is_known);
-  if (m->lifetimes->slice->device == VS_DEVICE_HOST) m->settings.expandable_segments = false;
+  if (m->is_host) m->settings.expandable_segments = false;
   VS_TRY(list_segments(m));
   const size_t count = m->lifetimes->addresses.count;
   uint32_t segments = 0;
@@ -318,7 +321,7 @@ static void put_older(measure *m) {
   for (int round = 0; round < 2; round++)
     for (size_t i = 0; i < m->lifetimes->rows.count; i++) {
       if (rows[i].start != VS_NO_EVENT) continue;
-      const uint32_t rank = m->lifetimes->ranks.data[i];
+      const uint32_t rank = m->ranks[i];
       place *at = &m->places.data[rank];
       if (round == 1 && at->row == (uint32_t)i) {
         put(m, rank, (uint32_t)i);
@@ -350,7 +353,7 @@ static void finish(measure *m) {
   VS_ASSERT(out->peak >= out->end && out->peak >= out->baseline);
   if (m->lifetimes->closing.at_request || m->lifetimes->closing.only_completion || out->baseline < 0)
     out->is_exact = false;
-  if (vs_format_is_account(m->snapshot->format)) out->is_exact = true; /* the sizes are those of the file */
+  if (m->is_account) out->is_exact = true; /* the sizes are those of the file */
 }
 
 static vs_status measure_ranges(const vs_host *host, const vs_lifetimes *lifetimes,

@@ -125,7 +125,7 @@ static vs_status find_owners(const vs_host *host, const vs_moment_index *moments
   const vs_lifetimes *lifetimes = moments->lifetimes;
   vs_liveset live;
   vs_groups stacks;
-  VS_TRY(vs_liveset_at(host, lifetimes, &moments->spans, oom->event, &live));
+  VS_TRY(vs_liveset_at(host, lifetimes, vs_moment_index_spans(moments), oom->event, &live));
   vs_status status =
       vs_groups_build(host, lifetimes, live.rows.data, live.rows.count, VS_BY_LINE, frames, &oom->owners);
   if (status == VS_OK) {

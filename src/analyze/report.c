@@ -3,7 +3,8 @@
 static vs_status build_peak(const vs_host *host, const vs_moment_index *moments, vs_report *out) {
   out->peak_moment = out->curves.curve[VS_CURVE_REQUESTED].peak_at;
   out->peak_time_us = vs_slice_time(out->slice, out->peak_moment);
-  VS_TRY(vs_liveset_at(host, out->lifetimes, &moments->spans, out->peak_moment, &out->peak_set));
+  VS_TRY(
+      vs_liveset_at(host, out->lifetimes, vs_moment_index_spans(moments), out->peak_moment, &out->peak_set));
   const uint32_t *rows = out->peak_set.rows.data;
   const size_t count = out->peak_set.rows.count;
   VS_TRY(vs_groups_build(host, out->lifetimes, rows, count, VS_BY_METADATA, NULL, &out->peak_by_metadata));
@@ -40,7 +41,7 @@ static vs_status build_alone(const vs_host *host, vs_report *out) {
   vs_moment_index moments;
   vs_curves_measure(out->slice, &out->curves);
   VS_TRY(vs_lifetimes_build(host, out->slice, &out->own_lifetimes));
-  VS_TRY(vs_moment_index_build(host, out->lifetimes, &moments));
+  VS_TRY(vs_moment_index_begin(host, out->lifetimes, &moments));
   const vs_status status = build(host, &moments, out);
   vs_moment_index_deinit(host, &moments);
   return status;
@@ -56,7 +57,6 @@ vs_status vs_report_build(const vs_host *host, const vs_slice *slice, vs_report 
 vs_status vs_report_build_with(const vs_host *host, const vs_moment_index *moments, const vs_curves *curves,
                                vs_report *out) {
   *out = (vs_report){.slice = moments->lifetimes->slice, .lifetimes = moments->lifetimes, .curves = *curves};
-  VS_ASSERT(moments->spans.count == moments->lifetimes->rows.count);
   const vs_status status = build(host, moments, out);
   if (status != VS_OK) vs_report_deinit(host, out);
   return status;

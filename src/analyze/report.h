@@ -39,7 +39,7 @@ typedef struct vs_report {
 
 /* On failure nothing is left to free. */
 VS_MUST_CHECK vs_status vs_report_build(const vs_host *host, const vs_slice *slice, vs_report *out);
-/* The same with an index and curves that the caller already has; the report borrows its lifetimes. */
+/* The same with an index, which needs no spans, and curves that the caller already has; the report borrows its lifetimes. */
 VS_MUST_CHECK vs_status vs_report_build_with(const vs_host *host, const vs_moment_index *moments,
                                              const vs_curves *curves, vs_report *out);
 void vs_report_deinit(const vs_host *host, vs_report *report);

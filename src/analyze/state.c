@@ -136,7 +136,7 @@ static vs_status end_blocks(const vs_host *host, const vs_moment_index *moments,
 static vs_status live_blocks(const vs_host *host, const vs_moment_index *moments, vs_state *out) {
   const vs_lifetimes *lifetimes = moments->lifetimes;
   vs_liveset live;
-  VS_TRY(vs_liveset_at(host, lifetimes, &moments->spans, out->moment, &live));
+  VS_TRY(vs_liveset_at(host, lifetimes, vs_moment_index_spans(moments), out->moment, &live));
   const vs_status status = vs_vec_reserve(host, &out->blocks, live.rows.count);
   for (size_t i = 0; i < live.rows.count && status == VS_OK; i++) {
     const vs_lifetime *row = &lifetimes->rows.data[live.rows.data[i]];
