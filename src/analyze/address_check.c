@@ -151,7 +151,8 @@ static vs_status on_range(checker *w, uint32_t event, vs_event_kind kind, uint64
 
 static vs_status check(checker *w) {
   const vs_slice *slice = w->lifetimes->slice;
-  const vs_events *events = &slice->snapshot->events;
+  const vs_events columns = slice->snapshot->events,
+                  *events = &columns; /* a copy, which stores do not change */
   const vs_event_kind closing =
       w->lifetimes->closing.at_request ? VS_EVENT_FREE_REQUESTED : VS_EVENT_FREE_COMPLETED;
   VS_ASSERT(w->lifetimes->row_of_event.count == slice->event_count);

@@ -41,6 +41,7 @@ typedef struct measure {
   uint32_t next_mapping;         /* the first row of mappings that did not begin yet */
   int64_t value;                 /* relative to the start */
   int64_t doubt;                 /* of all places: the true value is up to this much higher */
+  bool has_doubts;               /* there was one at the start */
   int64_t most;                  /* highest value + doubt */
   const vs_moment_range *ranges; /* of which peaks[i] is the peak, relative to the start */
   size_t range_count;
@@ -228,8 +229,8 @@ static inline uint64_t bytes_of(const measure *m, uint32_t rank, uint32_t row) {
 
 static int64_t as_step(uint64_t bytes) { return bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes; }
 
-static inline void change(measure *m, vs_moment moment, uint64_t bytes, int sign) {
-  m->value = vs_sat_add_i64(m->value, sign * as_step(bytes));
+static inline void rise(measure *m, vs_moment moment, uint64_t bytes) {
+  m->value = vs_sat_add_i64(m->value, as_step(bytes));
   const int64_t most = vs_sat_add_i64(m->value, m->doubt);
   if (most > m->most) m->most = most;
   if (m->value <= m->out->peak) return;
@@ -240,7 +241,7 @@ static inline void change(measure *m, vs_moment moment, uint64_t bytes, int sign
 static inline void on_alloc(measure *m, uint32_t event) {
   const uint32_t row = m->lifetimes->row_of_event.data[event], rank = m->ranks[row];
   put(m, rank, row);
-  change(m, event, bytes_of(m, rank, row), 1);
+  rise(m, event, bytes_of(m, rank, row));
 }
 
 static inline void end_doubt(measure *m, uint32_t rank, uint32_t row) {
@@ -254,8 +255,8 @@ static inline void on_free(measure *m, uint32_t event, vs_event_kind kind) {
   const uint32_t row = m->lifetimes->row_of_event.data[event], rank = m->ranks[row];
   const vs_lifetime *life = &m->rows[row];
   if (kind == m->ending && (kind == VS_EVENT_FREE_COMPLETED ? life->end : life->free_requested) == event) {
-    change(m, event, bytes_of(m, rank, row), -1);
-    end_doubt(m, rank, row);
+    m->value = vs_sat_add_i64(m->value, -as_step(bytes_of(m, rank, row)));
+    if (m->has_doubts) end_doubt(m, rank, row);
   }
   if (life->end == event && m->places.data[rank].row == row && vs_rankset_has(&m->live, rank))
     vs_rankset_remove(&m->live, rank);
@@ -270,7 +271,8 @@ static void raise_peak_between(measure *m, vs_moment moment) {
 
 static void scan(measure *m) {
   const vs_slice *slice = m->lifetimes->slice;
-  const vs_events *events = &slice->snapshot->events;
+  const vs_events columns = slice->snapshot->events,
+                  *events = &columns; /* a copy, which stores do not change */
   for (uint32_t event = 0; event < slice->event_count; event++) {
     const uint32_t row = vs_slice_row(slice, event);
     const vs_event_kind kind = vs_events_kind(events, row);
@@ -326,6 +328,7 @@ static void put_older(measure *m) {
       if (round == 1 && at->row == (uint32_t)i) {
         put(m, rank, (uint32_t)i);
         m->doubt = vs_sat_add_i64(m->doubt, as_step(at->doubt));
+        m->has_doubts |= at->doubt != 0;
         m->most = m->doubt;
       }
       if (round == 1 || (at->row != VS_NO_ROW && rows[at->row].end >= rows[i].end)) continue;

@@ -168,7 +168,13 @@ static vs_str qualified(vs_str function) {
 void vs_put_function(vs_text *text, vs_str function) {
   const vs_str name = qualified(function);
   const size_t before = text->bytes.count;
-  for (walk w = {.name = name}; step(&w);) vs_text_put(text, name.data + w.at, w.size);
+  size_t from = 0, to = 0; /* the parts of a run are put at once */
+  for (walk w = {.name = name}; step(&w); to = w.at + w.size) {
+    if (w.at == to) continue;
+    vs_text_put(text, name.data + from, to - from);
+    from = w.at;
+  }
+  vs_text_put(text, name.data + from, to - from);
   if (text->bytes.count == before) vs_text_str(text, function);
 }
 

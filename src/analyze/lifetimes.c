@@ -147,8 +147,11 @@ static vs_status reserve(matcher *m) {
 
 static vs_status match_trace(matcher *m) {
   const vs_slice *slice = m->out->slice;
-  const vs_events *events = &slice->snapshot->events;
+  const vs_events columns = slice->snapshot->events,
+                  *events = &columns; /* a copy, which stores into rows do not change */
   VS_TRY(reserve(m));
+  uint32_t *row_of_event = m->out->row_of_event.data;
+  m->out->row_of_event.count = slice->event_count;
   for (uint32_t event = 0; event < slice->event_count; event++) {
     const uint32_t event_row = vs_slice_row(slice, event);
     const vs_event_kind kind = vs_events_kind(events, event_row);
@@ -157,7 +160,7 @@ static vs_status match_trace(matcher *m) {
       const uint64_t address = vs_events_address(events, event_row), size = vs_events_size(events, event_row);
       VS_TRY(match_event(m, event, kind, address, size, &row));
     }
-    m->out->row_of_event.data[m->out->row_of_event.count++] = row;
+    row_of_event[event] = row;
     VS_ASSERT(row == VS_NO_ROW || row < m->out->rows.count);
   }
   m->out->mentioned = (uint32_t)m->out->rows.count;

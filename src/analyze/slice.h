@@ -62,6 +62,12 @@ vs_moment vs_slice_moment_at(const vs_slice *slice, int64_t time_us);
 /* The time of an event; VS_NO_TIME if it has none or is VS_AT_START. */
 int64_t vs_slice_time(const vs_slice *slice, vs_moment moment);
 
+/* The times of all events, VS_NO_TIME where one has none; NULL where no event has one. */
+static inline const int64_t *vs_slice_times(const vs_slice *slice) {
+  const int64_t *times = slice->snapshot->events.time_us;
+  return times == NULL ? NULL : times + slice->first_event;
+}
+
 /* How a trace records the end of a block. PyTorch can be configured to leave actions out (skip_actions). At most one
  * of the first two is true. */
 typedef struct vs_closing {

@@ -234,8 +234,9 @@ static void check_entries(const vs_slice *slice, vs_trust *out) {
   for (uint32_t i = 0; i < slice->other_count; i++)
     if (vs_events_kind(events, vs_slice_row(slice, slice->others[i])) == VS_EVENT_UNKNOWN)
       found(out, VS_FINDING_UNKNOWN_ACTION, 1, slice->others[i]);
-  for (uint32_t event = 0; event < slice->event_count && events->time_us != NULL; event++) {
-    const int64_t time = events->time_us[vs_slice_row(slice, event)];
+  const int64_t *times = vs_slice_times(slice);
+  for (uint32_t event = 0; event < slice->event_count && times != NULL; event++) {
+    const int64_t time = times[event];
     if (time == VS_NO_TIME) continue;
     if (time < last) found(out, VS_FINDING_TIME_BACKWARDS, 1, event);
     last = time;
