@@ -173,8 +173,8 @@ static vs_status check(checker *w) {
 
 /* Adds the blocks that are older than the trace. Of several at one address it takes the one with the latest end. */
 static void put_older(checker *w) {
-  const vs_lifetime *rows = w->lifetimes->rows.data;
-  for (size_t i = 0; i < w->lifetimes->rows.count; i++) {
+  const vs_lifetime *rows = w->rows;
+  for (size_t i = 0; i < w->lifetimes->rows.count && w->lifetimes->older != 0; i++) {
     if (rows[i].start != VS_NO_EVENT) continue;
     const uint32_t rank = w->ranks[i];
     if (!vs_rankset_has(&w->live, rank) || rows[w->spots.data[rank].row].end < rows[i].end)

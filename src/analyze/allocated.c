@@ -27,18 +27,19 @@ typedef struct measure {
   const vs_host *host;
   const vs_lifetimes *lifetimes;
   const vs_lifetime *rows; /* of lifetimes, as are the ranks */
-  const uint32_t *ranks;
+  const uint32_t *ranks, *row_of_event;
   const vs_mappings *mappings;
   const vs_snapshot *snapshot;
   vs_allocated *out;
   vs_event_kind ending; /* the free that ends what the program holds */
-  bool is_account, is_without_segments, is_host;
+  bool is_account, is_without_segments, is_host, has_divisions;
   vs_alloc_settings settings;
   VS_VEC(place) places;     /* by rank */
   VS_VEC(segment) segments; /* by rising address */
   VS_VEC(remnant) remnants; /* two for each pool as rows say it: of small blocks, of large ones */
   vs_rankset live, mapped;
   uint32_t next_mapping;         /* the first row of mappings that did not begin yet */
+  uint32_t next_start;           /* the event with which it begins */
   int64_t value;                 /* relative to the start */
   int64_t doubt;                 /* of all places: the true value is up to this much higher */
   bool has_doubts;               /* there was one at the start */
@@ -87,6 +88,7 @@ static void map_segments(measure *m, uint32_t event) {
     m->segments.data[rank].row = m->next_mapping;
     vs_rankset_put(&m->mapped, rank);
   }
+  m->next_start = m->next_mapping < m->mappings->rows.count ? rows[m->next_mapping].start : VS_NO_EVENT;
 }
 
 /* Unmaps the segments in a range that end with `event`. */
@@ -114,7 +116,8 @@ static inline const vs_mapping *mapping_of(const measure *m, const place *at) {
 
 static inline uint64_t rounded(const measure *m, uint64_t size) {
   if (m->is_account) return size; /* it has the sizes of the blocks */
-  return size > UINT64_C(1) << 62 ? size : vs_alloc_settings_round(&m->settings, size);
+  if (size > UINT64_C(1) << 62) return size;
+  return m->has_divisions ? vs_alloc_settings_round(&m->settings, size) : vs_round_request(size);
 }
 
 /* The end of the run of free bytes that begins at a place. */
@@ -204,19 +207,17 @@ static uint64_t size_at_start(measure *m, uint32_t rank, uint32_t row) {
 
 /* ---- events ---------------------------------------------------------------------------------------------- */
 
-/* Puts a block where it lives until its end. The end state knows the size best. */
-static inline void put(measure *m, uint32_t rank, uint32_t row) {
-  const vs_lifetime *life = &m->rows[row];
-  const bool is_known = life->block != VS_NO_ROW;
+/* The size in the end state, which knows it best. */
+static bool is_at_end(const measure *m, uint32_t row, uint64_t *size) {
+  const uint32_t block = m->rows[row].block;
+  if (block == VS_NO_ROW) return false;
+  *size = m->snapshot->blocks.data[block].size;
+  return true;
+}
+
+/* Puts a block where it lives until its end. */
+static inline void put(measure *m, uint32_t rank, uint32_t row, uint64_t size) {
   place *at = &m->places.data[rank];
-  uint64_t size = is_known ? m->snapshot->blocks.data[life->block].size : 0;
-  if (life->start != VS_NO_EVENT) {
-    const uint64_t by_rule = size_at_alloc(m, rank, row);
-    if (is_known && size != by_rule) m->out->is_exact = false;
-    if (!is_known) size = by_rule;
-  } else if (!is_known) {
-    size = size_at_start(m, rank, row);
-  }
   at->end = vs_sat_add_u64(at->address, size);
   at->row = row;
   vs_rankset_put(&m->live, rank);
@@ -239,8 +240,12 @@ static inline void rise(measure *m, vs_moment moment, uint64_t bytes) {
 }
 
 static inline void on_alloc(measure *m, uint32_t event) {
-  const uint32_t row = m->lifetimes->row_of_event.data[event], rank = m->ranks[row];
-  put(m, rank, row);
+  const uint32_t row = m->row_of_event[event], rank = m->ranks[row];
+  const uint64_t by_rule = size_at_alloc(m, rank, row);
+  uint64_t size = by_rule;
+  VS_ASSERT(m->rows[row].start == event);
+  if (is_at_end(m, row, &size) && size != by_rule) m->out->is_exact = false;
+  put(m, rank, row, size);
   rise(m, event, bytes_of(m, rank, row));
 }
 
@@ -252,7 +257,7 @@ static inline void end_doubt(measure *m, uint32_t rank, uint32_t row) {
 }
 
 static inline void on_free(measure *m, uint32_t event, vs_event_kind kind) {
-  const uint32_t row = m->lifetimes->row_of_event.data[event], rank = m->ranks[row];
+  const uint32_t row = m->row_of_event[event], rank = m->ranks[row];
   const vs_lifetime *life = &m->rows[row];
   if (kind == m->ending && (kind == VS_EVENT_FREE_COMPLETED ? life->end : life->free_requested) == event) {
     m->value = vs_sat_add_i64(m->value, -as_step(bytes_of(m, rank, row)));
@@ -281,9 +286,8 @@ static void scan(measure *m) {
     else if (kind == VS_EVENT_SEGMENT_FREE || kind == VS_EVENT_SEGMENT_UNMAP)
       unmap_segments(m, event, vs_events_address(events, row),
                      vs_sat_add_u64(vs_events_address(events, row), vs_events_size(events, row)));
-    if (m->next_mapping < m->mappings->rows.count && m->mappings->rows.data[m->next_mapping].start == event)
-      map_segments(m, event);
-    if (m->range < m->range_count) raise_peak_between(m, event);
+    if (event == m->next_start) map_segments(m, event);
+    if (m->range_count != 0) raise_peak_between(m, event);
   }
 }
 
@@ -293,6 +297,7 @@ static vs_status prepare(measure *m) {
   bool is_known;
   m->rows = m->lifetimes->rows.data;
   m->ranks = m->lifetimes->ranks.data;
+  m->row_of_event = m->lifetimes->row_of_event.data;
   m->ending = m->lifetimes->closing.only_completion ? VS_EVENT_FREE_COMPLETED : VS_EVENT_FREE_REQUESTED;
   m->is_account = vs_format_is_account(m->snapshot->format);
   /* Without segments there are no free blocks either: each block has the bytes that the account says. */
@@ -300,6 +305,7 @@ static vs_status prepare(measure *m) {
   m->is_host = m->lifetimes->slice->device == VS_DEVICE_HOST;
   vs_replay_settings_of(m->snapshot, &m->settings, &is_known);
   if (m->is_host) m->settings.expandable_segments = false;
+  for (int i = 0; i < VS_ALLOC_DIVISIONS; i++) m->has_divisions |= m->settings.roundup_divisions[i] > 1;
   VS_TRY(list_segments(m));
   const size_t count = m->lifetimes->addresses.count;
   uint32_t segments = 0;
@@ -319,14 +325,16 @@ static vs_status prepare(measure *m) {
 /* The blocks that are older than the trace, all of them before the size of any is judged by what is next to it. Of several
  * at one address the one with the latest end counts. */
 static void put_older(measure *m) {
-  const vs_lifetime *rows = m->lifetimes->rows.data;
-  for (int round = 0; round < 2; round++)
+  const vs_lifetime *rows = m->rows;
+  for (int round = 0; round < 2 && m->lifetimes->older != 0; round++)
     for (size_t i = 0; i < m->lifetimes->rows.count; i++) {
       if (rows[i].start != VS_NO_EVENT) continue;
       const uint32_t rank = m->ranks[i];
       place *at = &m->places.data[rank];
       if (round == 1 && at->row == (uint32_t)i) {
-        put(m, rank, (uint32_t)i);
+        uint64_t size;
+        if (!is_at_end(m, (uint32_t)i, &size)) size = size_at_start(m, rank, (uint32_t)i);
+        put(m, rank, (uint32_t)i, size);
         m->doubt = vs_sat_add_i64(m->doubt, as_step(at->doubt));
         m->has_doubts |= at->doubt != 0;
         m->most = m->doubt;

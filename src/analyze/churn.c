@@ -1,6 +1,6 @@
 #include "analyze/churn.h"
 
-static unsigned power_of(uint64_t value) { return value == 0 ? 0 : 63 - (unsigned)__builtin_clzll(value); }
+static unsigned power_of(uint64_t value) { return 63 - (unsigned)__builtin_clzll(value | 1); }
 
 /* The sums over all sizes. Nothing is lost where they saturate. */
 static void add_up(vs_churn *out) {

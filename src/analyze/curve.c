@@ -135,7 +135,6 @@ static void measure_blocks(const vs_slice *slice, vs_closing closing, vs_curve *
   for (uint32_t event = 0; event < slice->event_count; event++) {
     const uint32_t row = vs_slice_row(slice, event);
     const vs_event_kind kind = vs_events_kind(events, row);
-    if (kind > VS_EVENT_FREE_COMPLETED) continue;
     const int64_t step = as_step(vs_events_size(events, row));
     if (kind == VS_EVENT_ALLOC) {
       rise(&r, step, event);

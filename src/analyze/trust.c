@@ -237,7 +237,7 @@ static void check_entries(const vs_slice *slice, vs_trust *out) {
   const int64_t *times = vs_slice_times(slice);
   for (uint32_t event = 0; event < slice->event_count && times != NULL; event++) {
     const int64_t time = times[event];
-    if (time == VS_NO_TIME) continue;
+    if (time < last && time == VS_NO_TIME) continue;
     if (time < last) found(out, VS_FINDING_TIME_BACKWARDS, 1, event);
     last = time;
   }
