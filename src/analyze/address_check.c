@@ -1,5 +1,4 @@
 #include "analyze/address_check.h"
-#include "analyze/address_ranks.h"
 #include "analyze/rankset.h"
 
 static void note(vs_tally *tally, uint32_t event) {
@@ -22,8 +21,8 @@ static bool has_address(const vs_events *events, uint32_t row) {
 
 static vs_status undo_until(const vs_host *host, const vs_slice *slice, vs_moment moment, vs_ranges *mapped) {
   const vs_events *events = &slice->snapshot->events;
-  for (vs_moment event = vs_slice_end(slice); event > moment; event--) {
-    const uint32_t row = vs_slice_row(slice, (uint32_t)event);
+  for (uint32_t i = slice->other_count; i-- > 0 && slice->others[i] > moment;) {
+    const uint32_t row = vs_slice_row(slice, slice->others[i]);
     const vs_event_kind kind = vs_events_kind(events, row);
     if (!changes_ranges(kind) || !has_address(events, row)) continue;
     const uint64_t start = vs_events_address(events, row),
@@ -61,8 +60,9 @@ typedef struct spot {
 typedef struct checker {
   const vs_host *host;
   const vs_lifetimes *lifetimes;
+  const vs_lifetime *rows; /* of lifetimes, as are the ranks */
+  const uint32_t *ranks;
   vs_address_check *out;
-  vs_address_ranks ranks;
   VS_VEC(spot) spots; /* by rank */
   vs_rankset live;    /* ranks */
   vs_ranges mapped;
@@ -70,17 +70,12 @@ typedef struct checker {
   bool knows_ranges; /* the trace has segment events at all */
 } checker;
 
-static vs_status rank_places(checker *w) {
-  VS_TRY(vs_address_ranks_build(w->host, w->lifetimes, &w->ranks));
-  const size_t count = w->ranks.addresses.count;
+static vs_status make_spots(checker *w) {
+  const size_t count = w->lifetimes->addresses.count;
   VS_TRY(vs_vec_reserve(w->host, &w->spots, count));
   for (size_t rank = 0; rank < count; rank++)
-    w->spots.data[w->spots.count++] = (spot){.address = w->ranks.addresses.data[rank], .row = VS_NO_ROW};
+    w->spots.data[w->spots.count++] = (spot){.address = w->lifetimes->addresses.data[rank], .row = VS_NO_ROW};
   return vs_rankset_init(w->host, (uint32_t)count, &w->live);
-}
-
-static uint32_t rank_of(const checker *w, uint32_t row) {
-  return vs_address_rank(&w->ranks, w->lifetimes, row);
 }
 
 /* The end of a block. A block of 0 bytes counts as one of 1 byte, so that it can overlap. */
@@ -88,23 +83,23 @@ static uint64_t end_of(const vs_lifetime *life) {
   return vs_sat_add_u64(life->address, life->size == 0 ? 1 : life->size);
 }
 
-static void put(checker *w, uint32_t rank, uint32_t row) {
-  VS_ASSERT(w->spots.data[rank].address == w->lifetimes->rows.data[row].address);
-  w->spots.data[rank].end = end_of(&w->lifetimes->rows.data[row]);
+static inline void put(checker *w, uint32_t rank, uint32_t row) {
+  VS_ASSERT(w->spots.data[rank].address == w->rows[row].address);
+  w->spots.data[rank].end = end_of(&w->rows[row]);
   w->spots.data[rank].row = row;
   vs_rankset_put(&w->live, rank);
 }
 
 /* Whether a live block of another address reaches into the block of this one. */
-static bool meets_neighbour(const checker *w, uint32_t rank, const vs_lifetime *life) {
+static inline bool meets_neighbour(const checker *w, uint32_t rank, const vs_lifetime *life) {
   uint32_t other;
   if (vs_rankset_before(&w->live, rank, &other) && w->spots.data[other].end > life->address) return true;
   return vs_rankset_after(&w->live, rank, &other) && w->spots.data[other].address < end_of(life);
 }
 
-static void on_alloc(checker *w, uint32_t event, bool is_placed) {
-  const uint32_t row = w->lifetimes->row_of_event.data[event], rank = rank_of(w, row);
-  const vs_lifetime *life = &w->lifetimes->rows.data[row];
+static inline void on_alloc(checker *w, uint32_t event, bool is_placed) {
+  const uint32_t row = w->lifetimes->row_of_event.data[event], rank = w->ranks[row];
+  const vs_lifetime *life = &w->rows[row];
   VS_ASSERT(life->start == event);
   if (w->knows_ranges && is_placed) {
     const uint64_t end = vs_sat_add_u64(life->address, life->size);
@@ -116,10 +111,10 @@ static void on_alloc(checker *w, uint32_t event, bool is_placed) {
   put(w, rank, row);
 }
 
-static void on_free(checker *w, uint32_t event) {
+static inline void on_free(checker *w, uint32_t event) {
   const uint32_t row = w->lifetimes->row_of_event.data[event];
-  if (w->lifetimes->rows.data[row].end != event) return; /* a second free of it */
-  const uint32_t rank = rank_of(w, row);
+  if (w->rows[row].end != event) return; /* a second free of it */
+  const uint32_t rank = w->ranks[row];
   if (w->spots.data[rank].row == row && vs_rankset_has(&w->live, rank)) vs_rankset_remove(&w->live, rank);
 }
 
@@ -156,7 +151,8 @@ static vs_status on_range(checker *w, uint32_t event, vs_event_kind kind, uint64
 
 static vs_status check(checker *w) {
   const vs_slice *slice = w->lifetimes->slice;
-  const vs_events *events = &slice->snapshot->events;
+  const vs_events columns = slice->snapshot->events,
+                  *events = &columns; /* a copy, which stores do not change */
   const vs_event_kind closing =
       w->lifetimes->closing.at_request ? VS_EVENT_FREE_REQUESTED : VS_EVENT_FREE_COMPLETED;
   VS_ASSERT(w->lifetimes->row_of_event.count == slice->event_count);
@@ -177,33 +173,36 @@ static vs_status check(checker *w) {
 
 /* Adds the blocks that are older than the trace. Of several at one address it takes the one with the latest end. */
 static void put_older(checker *w) {
-  const vs_lifetime *rows = w->lifetimes->rows.data;
-  for (size_t i = 0; i < w->lifetimes->rows.count; i++) {
+  const vs_lifetime *rows = w->rows;
+  for (size_t i = 0; i < w->lifetimes->rows.count && w->lifetimes->older != 0; i++) {
     if (rows[i].start != VS_NO_EVENT) continue;
-    const uint32_t rank = rank_of(w, (uint32_t)i);
+    const uint32_t rank = w->ranks[i];
     if (!vs_rankset_has(&w->live, rank) || rows[w->spots.data[rank].row].end < rows[i].end)
       put(w, rank, (uint32_t)i);
   }
 }
 
 static bool has_range_events(const vs_slice *slice) {
-  for (uint32_t event = 0; event < slice->event_count; event++)
-    if (changes_ranges(vs_events_kind(&slice->snapshot->events, vs_slice_row(slice, event)))) return true;
+  for (int kind = 0; kind < VS_EVENT_KIND_COUNT; kind++)
+    if (changes_ranges((vs_event_kind)kind) && slice->counts[kind] != 0) return true;
   return false;
 }
 
 vs_status vs_address_check_run(const vs_host *host, const vs_lifetimes *lifetimes, vs_address_check *out) {
   const vs_tally none = {.first_event = -1};
   *out = (vs_address_check){none, none, none, none, none};
-  checker w = {
-      .host = host, .lifetimes = lifetimes, .out = out, .knows_ranges = has_range_events(lifetimes->slice)};
-  vs_status status = rank_places(&w);
+  checker w = {.host = host,
+               .lifetimes = lifetimes,
+               .rows = lifetimes->rows.data,
+               .ranks = lifetimes->ranks.data,
+               .out = out,
+               .knows_ranges = has_range_events(lifetimes->slice)};
+  vs_status status = make_spots(&w);
   if (status == VS_OK) status = vs_mapped_at(host, lifetimes->slice, VS_AT_START, &w.mapped);
   if (status == VS_OK) {
     put_older(&w);
     status = check(&w);
   }
-  vs_address_ranks_deinit(host, &w.ranks);
   vs_vec_free(host, &w.spots);
   vs_rankset_deinit(host, &w.live);
   vs_ranges_deinit(host, &w.mapped);

@@ -1,5 +1,4 @@
 #include "analyze/allocated.h"
-#include "analyze/address_ranks.h"
 #include "analyze/rankset.h"
 #include "analyze/replay.h"
 #include "base/sort.h"
@@ -27,18 +26,23 @@ typedef struct remnant {
 typedef struct measure {
   const vs_host *host;
   const vs_lifetimes *lifetimes;
+  const vs_lifetime *rows; /* of lifetimes, as are the ranks */
+  const uint32_t *ranks, *row_of_event;
   const vs_mappings *mappings;
   const vs_snapshot *snapshot;
   vs_allocated *out;
+  vs_event_kind ending; /* the free that ends what the program holds */
+  bool is_account, is_without_segments, is_host, has_divisions;
   vs_alloc_settings settings;
-  vs_address_ranks ranks;
   VS_VEC(place) places;     /* by rank */
   VS_VEC(segment) segments; /* by rising address */
   VS_VEC(remnant) remnants; /* two for each pool as rows say it: of small blocks, of large ones */
   vs_rankset live, mapped;
   uint32_t next_mapping;         /* the first row of mappings that did not begin yet */
+  uint32_t next_start;           /* the event with which it begins */
   int64_t value;                 /* relative to the start */
   int64_t doubt;                 /* of all places: the true value is up to this much higher */
+  bool has_doubts;               /* there was one at the start */
   int64_t most;                  /* highest value + doubt */
   const vs_moment_range *ranges; /* of which peaks[i] is the peak, relative to the start */
   size_t range_count;
@@ -84,6 +88,7 @@ static void map_segments(measure *m, uint32_t event) {
     m->segments.data[rank].row = m->next_mapping;
     vs_rankset_put(&m->mapped, rank);
   }
+  m->next_start = m->next_mapping < m->mappings->rows.count ? rows[m->next_mapping].start : VS_NO_EVENT;
 }
 
 /* Unmaps the segments in a range that end with `event`. */
@@ -97,7 +102,7 @@ static void unmap_segments(measure *m, uint32_t event, uint64_t from, uint64_t t
 }
 
 /* The mapping that contains the address of a place; NULL if none does. */
-static const vs_mapping *mapping_of(const measure *m, const place *at) {
+static inline const vs_mapping *mapping_of(const measure *m, const place *at) {
   uint32_t rank = at->segments;
   if (rank == 0) return NULL;
   rank--;
@@ -109,13 +114,14 @@ static const vs_mapping *mapping_of(const measure *m, const place *at) {
 
 /* ---- the size of a block --------------------------------------------------------------------------------- */
 
-static uint64_t rounded(const measure *m, uint64_t size) {
-  if (vs_format_is_account(m->snapshot->format)) return size; /* it has the sizes of the blocks */
-  return size > UINT64_C(1) << 62 ? size : vs_alloc_settings_round(&m->settings, size);
+static inline uint64_t rounded(const measure *m, uint64_t size) {
+  if (m->is_account) return size; /* it has the sizes of the blocks */
+  if (size > UINT64_C(1) << 62) return size;
+  return m->has_divisions ? vs_alloc_settings_round(&m->settings, size) : vs_round_request(size);
 }
 
 /* The end of the run of free bytes that begins at a place. */
-static uint64_t free_until(const measure *m, uint32_t rank, const vs_mapping *mapping) {
+static inline uint64_t free_until(const measure *m, uint32_t rank, const vs_mapping *mapping) {
   const uint64_t end = vs_sat_add_u64(mapping->address, mapping->size);
   uint32_t next;
   if (!vs_rankset_after(&m->live, rank, &next)) return end;
@@ -123,28 +129,28 @@ static uint64_t free_until(const measure *m, uint32_t rank, const vs_mapping *ma
 }
 
 /* The bytes that are left behind a block of `size` at its place, and belong to it if they are not split off. */
-static uint64_t rest_of(measure *m, uint32_t rank, const vs_mapping *mapping, uint64_t size) {
+static inline uint64_t rest_of(measure *m, uint32_t rank, const vs_mapping *mapping, uint64_t size) {
   const uint64_t room = free_until(m, rank, mapping) - m->places.data[rank].address;
   if (room < size && !mapping->is_expandable)
     m->out->is_exact = false; /* pages of one block can be several rows */
   return room < size ? 0 : room - size;
 }
 
-static bool is_split_off(const measure *m, const vs_mapping *mapping, uint64_t size, uint64_t rest) {
-  if (m->lifetimes->slice->device == VS_DEVICE_HOST) return false;
+static inline bool is_split_off(const measure *m, const vs_mapping *mapping, uint64_t size, uint64_t rest) {
+  if (m->is_host) return false;
   if (size <= VS_ALLOC_SMALL_SIZE || mapping->is_expandable) return true;
   return size < m->settings.max_split_size && rest > VS_ALLOC_SMALL_SIZE;
 }
 
 /* PyTorch puts a block where a free block begins: behind a live one, or at the start of what is mapped. */
-static bool begins_free(const measure *m, uint32_t rank, const vs_mapping *mapping) {
+static inline bool begins_free(const measure *m, uint32_t rank, const vs_mapping *mapping) {
   const uint64_t address = m->places.data[rank].address;
   uint32_t before;
   if (address == mapping->address) return true;
   return vs_rankset_before(&m->live, rank, &before) && m->places.data[before].end == address;
 }
 
-static bool is_private(const measure *m, uint32_t pool) {
+static inline bool is_private(const measure *m, uint32_t pool) {
   if (pool == 0 || pool > m->snapshot->pools.count) return false;
   const vs_pool_id id = m->snapshot->pools.data[pool - 1];
   return id.a != 0 || id.b != 0;
@@ -168,18 +174,13 @@ static bool shows_no_split(measure *m, uint32_t rank, const vs_mapping *mapping,
   return end >= at->end && end - at->end >= size;
 }
 
-/* An account without segments has no free blocks either: each block has the bytes that the account says. */
-static bool is_without_segments(const measure *m) {
-  return (vs_snapshot_lacks(m->snapshot) & VS_LACKS_SEGMENTS) != 0;
-}
-
 /* The rounded size of the block that is allocated at a place. */
-static uint64_t size_at_alloc(measure *m, uint32_t rank, uint32_t row) {
-  const vs_lifetime *life = &m->lifetimes->rows.data[row];
+static inline uint64_t size_at_alloc(measure *m, uint32_t rank, uint32_t row) {
+  const vs_lifetime *life = &m->rows[row];
   const vs_mapping *mapping = mapping_of(m, &m->places.data[rank]);
   const uint64_t size = rounded(m, life->size);
   if (mapping == NULL || !begins_free(m, rank, mapping)) m->out->is_exact = false;
-  if (mapping == NULL || is_without_segments(m)) return size;
+  if (mapping == NULL || m->is_without_segments) return size;
   const uint64_t rest = rest_of(m, rank, mapping, size);
   if (is_private(m, mapping->pool)) {
     if (shows_no_split(m, rank, mapping, size, life->start)) m->out->is_exact = false;
@@ -194,8 +195,8 @@ static uint64_t size_at_alloc(measure *m, uint32_t rank, uint32_t row) {
  * it may be its own, of a large request up to 1 MiB of them. */
 static uint64_t size_at_start(measure *m, uint32_t rank, uint32_t row) {
   const vs_mapping *mapping = mapping_of(m, &m->places.data[rank]);
-  const uint64_t size = rounded(m, m->lifetimes->rows.data[row].size);
-  if (is_without_segments(m)) return size;
+  const uint64_t size = rounded(m, m->rows[row].size);
+  if (m->is_without_segments) return size;
   const uint64_t rest = mapping == NULL ? 0 : rest_of(m, rank, mapping, size);
   if (mapping == NULL) m->out->is_exact = false;
   else if (size >= m->settings.max_split_size) m->places.data[rank].doubt = rest;
@@ -206,33 +207,31 @@ static uint64_t size_at_start(measure *m, uint32_t rank, uint32_t row) {
 
 /* ---- events ---------------------------------------------------------------------------------------------- */
 
-/* Puts a block where it lives until its end. The end state knows the size best. */
-static void put(measure *m, uint32_t rank, uint32_t row) {
-  const vs_lifetime *life = &m->lifetimes->rows.data[row];
-  const bool is_known = life->block != VS_NO_ROW;
+/* The size in the end state, which knows it best. */
+static bool is_at_end(const measure *m, uint32_t row, uint64_t *size) {
+  const uint32_t block = m->rows[row].block;
+  if (block == VS_NO_ROW) return false;
+  *size = m->snapshot->blocks.data[block].size;
+  return true;
+}
+
+/* Puts a block where it lives until its end. */
+static inline void put(measure *m, uint32_t rank, uint32_t row, uint64_t size) {
   place *at = &m->places.data[rank];
-  uint64_t size = is_known ? m->snapshot->blocks.data[life->block].size : 0;
-  if (life->start != VS_NO_EVENT) {
-    const uint64_t by_rule = size_at_alloc(m, rank, row);
-    if (is_known && size != by_rule) m->out->is_exact = false;
-    if (!is_known) size = by_rule;
-  } else if (!is_known) {
-    size = size_at_start(m, rank, row);
-  }
   at->end = vs_sat_add_u64(at->address, size);
   at->row = row;
   vs_rankset_put(&m->live, rank);
 }
 
-static uint64_t bytes_of(const measure *m, uint32_t rank, uint32_t row) {
+static inline uint64_t bytes_of(const measure *m, uint32_t rank, uint32_t row) {
   const place *at = &m->places.data[rank];
-  return at->row == row ? at->end - at->address : rounded(m, m->lifetimes->rows.data[row].size);
+  return at->row == row ? at->end - at->address : rounded(m, m->rows[row].size);
 }
 
 static int64_t as_step(uint64_t bytes) { return bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes; }
 
-static void change(measure *m, vs_moment moment, uint64_t bytes, int sign) {
-  m->value = vs_sat_add_i64(m->value, sign * as_step(bytes));
+static inline void rise(measure *m, vs_moment moment, uint64_t bytes) {
+  m->value = vs_sat_add_i64(m->value, as_step(bytes));
   const int64_t most = vs_sat_add_i64(m->value, m->doubt);
   if (most > m->most) m->most = most;
   if (m->value <= m->out->peak) return;
@@ -240,30 +239,29 @@ static void change(measure *m, vs_moment moment, uint64_t bytes, int sign) {
   m->out->peak_at = moment;
 }
 
-static void on_alloc(measure *m, uint32_t event) {
-  const uint32_t row = m->lifetimes->row_of_event.data[event],
-                 rank = vs_address_rank(&m->ranks, m->lifetimes, row);
-  put(m, rank, row);
-  change(m, event, bytes_of(m, rank, row), 1);
+static inline void on_alloc(measure *m, uint32_t event) {
+  const uint32_t row = m->row_of_event[event], rank = m->ranks[row];
+  const uint64_t by_rule = size_at_alloc(m, rank, row);
+  uint64_t size = by_rule;
+  VS_ASSERT(m->rows[row].start == event);
+  if (is_at_end(m, row, &size) && size != by_rule) m->out->is_exact = false;
+  put(m, rank, row, size);
+  rise(m, event, bytes_of(m, rank, row));
 }
 
-static void end_doubt(measure *m, uint32_t rank, uint32_t row) {
+static inline void end_doubt(measure *m, uint32_t rank, uint32_t row) {
   place *at = &m->places.data[rank];
   if (at->row != row) return;
   m->doubt = vs_sat_add_i64(m->doubt, -as_step(at->doubt));
   at->doubt = 0;
 }
 
-static void on_free(measure *m, uint32_t event, vs_event_kind kind) {
-  const uint32_t row = m->lifetimes->row_of_event.data[event],
-                 rank = vs_address_rank(&m->ranks, m->lifetimes, row);
-  const vs_lifetime *life = &m->lifetimes->rows.data[row];
-  const uint32_t ends = m->lifetimes->closing.only_completion ? life->end : life->free_requested;
-  const vs_event_kind ending =
-      m->lifetimes->closing.only_completion ? VS_EVENT_FREE_COMPLETED : VS_EVENT_FREE_REQUESTED;
-  if (kind == ending && ends == event) {
-    change(m, event, bytes_of(m, rank, row), -1);
-    end_doubt(m, rank, row);
+static inline void on_free(measure *m, uint32_t event, vs_event_kind kind) {
+  const uint32_t row = m->row_of_event[event], rank = m->ranks[row];
+  const vs_lifetime *life = &m->rows[row];
+  if (kind == m->ending && (kind == VS_EVENT_FREE_COMPLETED ? life->end : life->free_requested) == event) {
+    m->value = vs_sat_add_i64(m->value, -as_step(bytes_of(m, rank, row)));
+    if (m->has_doubts) end_doubt(m, rank, row);
   }
   if (life->end == event && m->places.data[rank].row == row && vs_rankset_has(&m->live, rank))
     vs_rankset_remove(&m->live, rank);
@@ -278,7 +276,8 @@ static void raise_peak_between(measure *m, vs_moment moment) {
 
 static void scan(measure *m) {
   const vs_slice *slice = m->lifetimes->slice;
-  const vs_events *events = &slice->snapshot->events;
+  const vs_events columns = slice->snapshot->events,
+                  *events = &columns; /* a copy, which stores do not change */
   for (uint32_t event = 0; event < slice->event_count; event++) {
     const uint32_t row = vs_slice_row(slice, event);
     const vs_event_kind kind = vs_events_kind(events, row);
@@ -287,8 +286,8 @@ static void scan(measure *m) {
     else if (kind == VS_EVENT_SEGMENT_FREE || kind == VS_EVENT_SEGMENT_UNMAP)
       unmap_segments(m, event, vs_events_address(events, row),
                      vs_sat_add_u64(vs_events_address(events, row), vs_events_size(events, row)));
-    map_segments(m, event);
-    raise_peak_between(m, event);
+    if (event == m->next_start) map_segments(m, event);
+    if (m->range_count != 0) raise_peak_between(m, event);
   }
 }
 
@@ -296,16 +295,24 @@ static void scan(measure *m) {
 
 static vs_status prepare(measure *m) {
   bool is_known;
+  m->rows = m->lifetimes->rows.data;
+  m->ranks = m->lifetimes->ranks.data;
+  m->row_of_event = m->lifetimes->row_of_event.data;
+  m->ending = m->lifetimes->closing.only_completion ? VS_EVENT_FREE_COMPLETED : VS_EVENT_FREE_REQUESTED;
+  m->is_account = vs_format_is_account(m->snapshot->format);
+  /* Without segments there are no free blocks either: each block has the bytes that the account says. */
+  m->is_without_segments = (vs_snapshot_lacks(m->snapshot) & VS_LACKS_SEGMENTS) != 0;
+  m->is_host = m->lifetimes->slice->device == VS_DEVICE_HOST;
   vs_replay_settings_of(m->snapshot, &m->settings, &is_known);
-  if (m->lifetimes->slice->device == VS_DEVICE_HOST) m->settings.expandable_segments = false;
+  if (m->is_host) m->settings.expandable_segments = false;
+  for (int i = 0; i < VS_ALLOC_DIVISIONS; i++) m->has_divisions |= m->settings.roundup_divisions[i] > 1;
   VS_TRY(list_segments(m));
-  VS_TRY(vs_address_ranks_build(m->host, m->lifetimes, &m->ranks));
-  const size_t count = m->ranks.addresses.count;
+  const size_t count = m->lifetimes->addresses.count;
   uint32_t segments = 0;
   VS_TRY(vs_vec_reserve(m->host, &m->places, count));
   VS_TRY(vs_vec_reserve(m->host, &m->remnants, 2 * (m->snapshot->pools.count + 1)));
   for (size_t rank = 0; rank < count; rank++) {
-    const uint64_t address = m->ranks.addresses.data[rank];
+    const uint64_t address = m->lifetimes->addresses.data[rank];
     while (segments < m->segments.count && m->segments.data[segments].address <= address) segments++;
     m->places.data[m->places.count++] =
         (place){.address = address, .end = address, .row = VS_NO_ROW, .segments = segments};
@@ -318,15 +325,18 @@ static vs_status prepare(measure *m) {
 /* The blocks that are older than the trace, all of them before the size of any is judged by what is next to it. Of several
  * at one address the one with the latest end counts. */
 static void put_older(measure *m) {
-  const vs_lifetime *rows = m->lifetimes->rows.data;
-  for (int round = 0; round < 2; round++)
+  const vs_lifetime *rows = m->rows;
+  for (int round = 0; round < 2 && m->lifetimes->older != 0; round++)
     for (size_t i = 0; i < m->lifetimes->rows.count; i++) {
       if (rows[i].start != VS_NO_EVENT) continue;
-      const uint32_t rank = vs_address_rank(&m->ranks, m->lifetimes, (uint32_t)i);
+      const uint32_t rank = m->ranks[i];
       place *at = &m->places.data[rank];
       if (round == 1 && at->row == (uint32_t)i) {
-        put(m, rank, (uint32_t)i);
+        uint64_t size;
+        if (!is_at_end(m, (uint32_t)i, &size)) size = size_at_start(m, rank, (uint32_t)i);
+        put(m, rank, (uint32_t)i, size);
         m->doubt = vs_sat_add_i64(m->doubt, as_step(at->doubt));
+        m->has_doubts |= at->doubt != 0;
         m->most = m->doubt;
       }
       if (round == 1 || (at->row != VS_NO_ROW && rows[at->row].end >= rows[i].end)) continue;
@@ -354,7 +364,7 @@ static void finish(measure *m) {
   VS_ASSERT(out->peak >= out->end && out->peak >= out->baseline);
   if (m->lifetimes->closing.at_request || m->lifetimes->closing.only_completion || out->baseline < 0)
     out->is_exact = false;
-  if (vs_format_is_account(m->snapshot->format)) out->is_exact = true; /* the sizes are those of the file */
+  if (m->is_account) out->is_exact = true; /* the sizes are those of the file */
 }
 
 static vs_status measure_ranges(const vs_host *host, const vs_lifetimes *lifetimes,
@@ -382,7 +392,6 @@ static vs_status measure_ranges(const vs_host *host, const vs_lifetimes *lifetim
     finish(&m);
     for (size_t i = 0; i < count; i++) peaks[i] = vs_sat_add_i64(peaks[i], out->baseline);
   }
-  vs_address_ranks_deinit(host, &m.ranks);
   vs_vec_free(host, &m.places);
   vs_vec_free(host, &m.segments);
   vs_vec_free(host, &m.remnants);

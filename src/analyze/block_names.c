@@ -11,16 +11,16 @@ static bool counts(const vs_lifetimes *lifetimes, const vs_lifetime *row) {
 /* Rows of one address are in the order in which the trace first mentions them, and each begins after the one before
  * it ended. */
 vs_status vs_block_names_build(const vs_host *host, const vs_lifetimes *lifetimes, vs_block_names *out) {
-  const size_t rows = lifetimes->rows.count, places = lifetimes->addresses.count;
-  VS_VEC(uint32_t) frees = {0}; /* by place: so far */
+  const size_t rows = lifetimes->rows.count, addresses = lifetimes->addresses.count;
+  VS_VEC(uint32_t) frees = {0}; /* by rank of the address: so far */
   *out = (vs_block_names){0};
-  VS_ASSERT(lifetimes->places.count == rows);
-  vs_status status = vs_vec_reserve(host, &frees, places);
+  VS_ASSERT(lifetimes->ranks.count == rows);
+  vs_status status = vs_vec_reserve(host, &frees, addresses);
   if (status == VS_OK) status = vs_vec_reserve(host, &out->versions, rows);
   if (status == VS_OK) {
-    if (places > 0) memset(frees.data, 0, places * sizeof *frees.data);
+    if (addresses > 0) memset(frees.data, 0, addresses * sizeof *frees.data);
     for (size_t row = 0; row < rows; row++) {
-      uint32_t *version = &frees.data[lifetimes->places.data[row]];
+      uint32_t *version = &frees.data[lifetimes->ranks.data[row]];
       out->versions.data[out->versions.count++] = *version;
       *version += counts(lifetimes, &lifetimes->rows.data[row]);
     }

@@ -12,18 +12,20 @@ static int64_t minus(int64_t a, int64_t b) {
 
 static int64_t as_step(uint64_t size) { return size > INT64_MAX ? INT64_MAX : (int64_t)size; }
 
-/* By kind of event: the change of each curve, as -1, 0 or 1 times the event's size. */
-typedef struct effects {
-  int8_t sign[VS_EVENT_KIND_COUNT + 1][VS_CURVE_KINDS];
-} effects;
+/* The free that lowers a curve of blocks. */
+static vs_event_kind ends(vs_curve_kind kind, vs_closing closing) {
+  if (kind == VS_CURVE_REQUESTED)
+    return closing.at_request ? VS_EVENT_FREE_REQUESTED : VS_EVENT_FREE_COMPLETED;
+  return closing.only_completion ? VS_EVENT_FREE_COMPLETED : VS_EVENT_FREE_REQUESTED;
+}
 
-static effects effects_of(vs_closing closing) {
+static vs_curve_effects effects_of(vs_closing closing) {
   VS_ASSERT(!closing.at_request || !closing.only_completion);
-  effects e = {{{0}}};
+  vs_curve_effects e = {{{0}}};
   e.sign[VS_EVENT_ALLOC][VS_CURVE_REQUESTED] = 1;
   e.sign[VS_EVENT_ALLOC][VS_CURVE_HELD] = 1;
-  e.sign[closing.at_request ? VS_EVENT_FREE_REQUESTED : VS_EVENT_FREE_COMPLETED][VS_CURVE_REQUESTED] = -1;
-  e.sign[closing.only_completion ? VS_EVENT_FREE_COMPLETED : VS_EVENT_FREE_REQUESTED][VS_CURVE_HELD] = -1;
+  e.sign[ends(VS_CURVE_REQUESTED, closing)][VS_CURVE_REQUESTED] = -1;
+  e.sign[ends(VS_CURVE_HELD, closing)][VS_CURVE_HELD] = -1;
   if (closing.lacks_segments) { /* each block counts as a segment of its own */
     e.sign[VS_EVENT_ALLOC][VS_CURVE_RESERVED] = 1;
     e.sign[VS_EVENT_FREE_REQUESTED][VS_CURVE_RESERVED] = -1;
@@ -36,19 +38,19 @@ static effects effects_of(vs_closing closing) {
 }
 
 vs_curve_signs vs_curve_signs_of(vs_curve_kind kind, vs_closing closing) {
-  const effects e = effects_of(closing);
+  const vs_curve_effects e = effects_of(closing);
   vs_curve_signs signs;
   VS_ASSERT((int)kind < VS_CURVE_KINDS);
-  for (size_t event = 0; event <= VS_EVENT_KIND_COUNT; event++) signs.of[event] = e.sign[event][kind];
+  for (size_t event = 0; event <= VS_EVENT_KIND_COUNT; event++) signs.of[event] = (int8_t)e.sign[event][kind];
   return signs;
 }
 
 /* Moves the three values over one event. */
-static inline void advance(const vs_slice *slice, const effects *e, uint32_t event,
+static inline void advance(const vs_slice *slice, const vs_curve_effects *e, uint32_t event,
                            int64_t value[VS_CURVE_KINDS]) {
   const vs_events *events = &slice->snapshot->events;
   const uint32_t row = vs_slice_row(slice, event);
-  const int8_t *sign = e->sign[vs_events_kind(events, row)];
+  const int64_t *sign = e->sign[vs_events_kind(events, row)];
   const int64_t step = as_step(vs_events_size(events, row));
   for (int kind = 0; kind < VS_CURVE_KINDS; kind++)
     value[kind] = vs_sat_add_i64(value[kind], sign[kind] * step);
@@ -72,59 +74,128 @@ static void add_end(const vs_slice *slice, vs_curves *out) {
   }
 }
 
-static void note_extremes(vs_curve *curve, int64_t value, vs_moment moment) {
-  if (value > curve->peak) {
-    curve->peak = value;
-    curve->peak_at = moment;
-  }
-  if (value < curve->lowest) curve->lowest = value;
-}
-
-static void count_below_zero(const vs_slice *slice, const effects *e, vs_curves *out) {
+static void count_below_zero(const vs_slice *slice, vs_curves *out) {
+  const vs_curve_effects e = effects_of(out->closing);
   int64_t value[VS_CURVE_KINDS];
   for (int kind = 0; kind < VS_CURVE_KINDS; kind++) value[kind] = out->curve[kind].baseline;
   for (vs_moment moment = VS_AT_START;; moment++) {
     for (int kind = 0; kind < VS_CURVE_KINDS; kind++)
       if (value[kind] < 0 && out->curve[kind].below_zero++ == 0) out->curve[kind].first_below_zero = moment;
     if (moment == vs_slice_end(slice)) return;
-    advance(slice, e, (uint32_t)(moment + 1), value);
+    advance(slice, &e, (uint32_t)(moment + 1), value);
   }
 }
 
-/* One pass with values relative to the start, whose own value is known only after the pass. */
+/* The events that may change a curve: `list`, or all where it is NULL. */
+typedef struct course {
+  const uint32_t *list;
+  uint32_t count;
+} course;
+
+static course course_of(const vs_slice *slice, vs_curve_kind kind, vs_closing closing) {
+  if (kind == VS_CURVE_RESERVED && !closing.lacks_segments)
+    return (course){slice->others, slice->other_count};
+  return (course){NULL, slice->event_count};
+}
+
+static inline uint32_t event_at(const course *c, uint32_t i) { return c->list == NULL ? i : c->list[i]; }
+
+/* The course of one curve, relative to the start, whose own value is known only after the pass. */
+typedef struct extremes {
+  int64_t value, peak, lowest;
+  vs_moment peak_at;
+} extremes;
+
+static inline void rise(extremes *x, int64_t step, uint32_t event) {
+  x->value = vs_sat_add_i64(x->value, step);
+  if (x->value <= x->peak) return;
+  x->peak = x->value;
+  x->peak_at = event;
+}
+
+static inline void fall(extremes *x, int64_t step) {
+  x->value = vs_sat_add_i64(x->value, -step);
+  if (x->value < x->lowest) x->lowest = x->value;
+}
+
+static void finish(const extremes *x, vs_curve *curve) {
+  curve->baseline = minus(curve->end, x->value);
+  curve->peak = vs_sat_add_i64(x->peak, curve->baseline);
+  curve->lowest = vs_sat_add_i64(x->lowest, curve->baseline);
+  curve->peak_at = x->peak_at;
+  VS_ASSERT(curve->lowest <= curve->peak);
+}
+
+/* The two curves of blocks, which nearly every event changes: in one pass, and without the table of effects. */
+static void measure_blocks(const vs_slice *slice, vs_closing closing, vs_curve *requested, vs_curve *held) {
+  const vs_events *events = &slice->snapshot->events;
+  const vs_event_kind ends_requested = ends(VS_CURVE_REQUESTED, closing),
+                      ends_held = ends(VS_CURVE_HELD, closing);
+  extremes r = {.peak_at = VS_AT_START}, h = r;
+  for (uint32_t event = 0; event < slice->event_count; event++) {
+    const uint32_t row = vs_slice_row(slice, event);
+    const vs_event_kind kind = vs_events_kind(events, row);
+    const int64_t step = as_step(vs_events_size(events, row));
+    if (kind == VS_EVENT_ALLOC) {
+      rise(&r, step, event);
+      rise(&h, step, event);
+    } else {
+      if (kind == ends_requested) fall(&r, step);
+      if (kind == ends_held) fall(&h, step);
+    }
+  }
+  finish(&r, requested);
+  finish(&h, held);
+}
+
+static void measure_reserved(const vs_slice *slice, vs_closing closing, vs_curve *reserved) {
+  const vs_events *events = &slice->snapshot->events;
+  const vs_curve_signs signs = vs_curve_signs_of(VS_CURVE_RESERVED, closing);
+  const course c = course_of(slice, VS_CURVE_RESERVED, closing);
+  extremes x = {.peak_at = VS_AT_START};
+  for (uint32_t i = 0; i < c.count; i++) {
+    const uint32_t row = vs_slice_row(slice, event_at(&c, i));
+    const int8_t sign = signs.of[vs_events_kind(events, row)];
+    if (sign > 0) rise(&x, as_step(vs_events_size(events, row)), event_at(&c, i));
+    if (sign < 0) fall(&x, as_step(vs_events_size(events, row)));
+  }
+  finish(&x, reserved);
+}
+
 void vs_curves_measure(const vs_slice *slice, vs_curves *out) {
   *out = (vs_curves){.closing = vs_slice_closing(slice)};
-  const effects e = effects_of(out->closing);
   add_end(slice, out);
-  int64_t value[VS_CURVE_KINDS] = {0};
-  for (int kind = 0; kind < VS_CURVE_KINDS; kind++) out->curve[kind].peak_at = VS_AT_START;
-  for (uint32_t event = 0; event < slice->event_count; event++) {
-    advance(slice, &e, event, value);
-    for (int kind = 0; kind < VS_CURVE_KINDS; kind++) note_extremes(&out->curve[kind], value[kind], event);
-  }
+  measure_blocks(slice, out->closing, &out->curve[VS_CURVE_REQUESTED], &out->curve[VS_CURVE_HELD]);
+  measure_reserved(slice, out->closing, &out->curve[VS_CURVE_RESERVED]);
   bool below_zero = false;
-  for (int kind = 0; kind < VS_CURVE_KINDS; kind++) {
-    vs_curve *curve = &out->curve[kind];
-    curve->baseline = minus(curve->end, value[kind]);
-    curve->peak = vs_sat_add_i64(curve->peak, curve->baseline);
-    curve->lowest = vs_sat_add_i64(curve->lowest, curve->baseline);
-    VS_ASSERT(curve->lowest <= curve->peak && curve->peak_at <= vs_slice_end(slice));
-    below_zero |= curve->lowest < 0;
+  for (int kind = 0; kind < VS_CURVE_KINDS; kind++) below_zero |= out->curve[kind].lowest < 0;
+  if (below_zero) count_below_zero(slice, out);
+}
+
+int64_t vs_curve_at(const vs_slice *slice, const vs_curves *curves, vs_curve_kind kind, vs_moment moment) {
+  const vs_curve_signs signs = vs_curve_signs_of(kind, curves->closing);
+  const course c = course_of(slice, kind, curves->closing);
+  const vs_events *events = &slice->snapshot->events;
+  int64_t value = curves->curve[kind].baseline;
+  for (uint32_t i = 0; i < c.count && event_at(&c, i) <= moment; i++) {
+    const uint32_t row = vs_slice_row(slice, event_at(&c, i));
+    value =
+        vs_sat_add_i64(value, signs.of[vs_events_kind(events, row)] * as_step(vs_events_size(events, row)));
   }
-  if (below_zero) count_below_zero(slice, &e, out);
+  return value;
 }
 
 vs_curve_cursor vs_curve_cursor_at_start(const vs_slice *slice, const vs_curves *curves) {
-  vs_curve_cursor cursor = {.slice = slice, .closing = curves->closing, .moment = VS_AT_START};
+  vs_curve_cursor cursor = {.slice = slice, .effects = effects_of(curves->closing), .moment = VS_AT_START};
   for (int kind = 0; kind < VS_CURVE_KINDS; kind++) cursor.values[kind] = curves->curve[kind].baseline;
   return cursor;
 }
 
 void vs_curve_cursor_move(vs_curve_cursor *cursor, vs_moment moment) {
-  const effects e = effects_of(cursor->closing);
   const vs_moment end = vs_slice_end(cursor->slice), to = moment < end ? moment : end;
   VS_ASSERT(cursor->moment >= VS_AT_START && cursor->moment <= end);
-  while (cursor->moment < to) advance(cursor->slice, &e, (uint32_t)++cursor->moment, cursor->values);
+  while (cursor->moment < to)
+    advance(cursor->slice, &cursor->effects, (uint32_t)++cursor->moment, cursor->values);
 }
 
 vs_curve_peaks vs_curve_cursor_peaks(vs_curve_cursor *cursor, vs_moment first, vs_moment last) {

@@ -44,11 +44,19 @@ typedef struct vs_curve_signs {
 } vs_curve_signs;
 vs_curve_signs vs_curve_signs_of(vs_curve_kind kind, vs_closing closing);
 
+/* The value of one curve at a moment. Scans the events that may change it: for reserved, the few of segments. */
+int64_t vs_curve_at(const vs_slice *slice, const vs_curves *curves, vs_curve_kind kind, vs_moment moment);
+
+/* By kind of event: the change of each curve, as -1, 0 or 1 times the event's size. */
+typedef struct vs_curve_effects {
+  int64_t sign[VS_EVENT_KIND_COUNT + 1][VS_CURVE_KINDS];
+} vs_curve_effects;
+
 /* The three values at successive moments, forwards only: moving scans the events between. curve_index.h answers for any
  * moment. */
 typedef struct vs_curve_cursor {
   const vs_slice *slice;
-  vs_closing closing;
+  vs_curve_effects effects;
   vs_moment moment;
   int64_t values[VS_CURVE_KINDS];
 } vs_curve_cursor;

@@ -68,12 +68,6 @@ static const char *const NATIVE_LIBRARY_FILES[] = {"/usr/", "../sysdeps/", "../c
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
-static bool contains_any(vs_str text, const char *const *parts, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    if (vs_str_contains(text, vs_str_from(parts[i]))) return true;
-  return false;
-}
-
 static bool starts_with_any(vs_str text, const char *const *parts, size_t count) {
   for (size_t i = 0; i < count; i++)
     if (vs_str_starts(text, vs_str_from(parts[i]))) return true;
@@ -115,8 +109,9 @@ static bool is_word(char c) {
  * arguments; else `at`. */
 static size_t behind_operator(vs_str name, size_t at) {
   static const vs_str word = {"operator", 8}, call = {"()", 2};
-  VS_ASSERT(at <= name.size);
-  if (!vs_str_starts((vs_str){name.data + at, name.size - at}, word)) return at;
+  VS_ASSERT(at < name.size);
+  if (name.data[at] != *word.data || !vs_str_starts((vs_str){name.data + at, name.size - at}, word))
+    return at;
   size_t end = at + word.size;
   if ((at > 0 && is_word(name.data[at - 1])) || (end < name.size && is_word(name.data[end]))) return at;
   if (vs_str_starts((vs_str){name.data + end, name.size - end}, call)) return end + call.size;
@@ -132,12 +127,12 @@ typedef struct walk {
   unsigned depth;
 } walk;
 
-static bool step(walk *w) {
+static inline bool step(walk *w) {
   static const vs_str anonymous = {"(anonymous namespace)::", 23};
   for (w->at += w->size; w->at < w->name.size; w->at += w->size) {
     const vs_str rest = {w->name.data + w->at, w->name.size - w->at};
     w->size = 1;
-    if (w->depth == 0 && vs_str_starts(rest, anonymous)) {
+    if (w->depth == 0 && *rest.data == '(' && vs_str_starts(rest, anonymous)) {
       w->size = anonymous.size;
     } else if (w->depth == 0 && behind_operator(w->name, w->at) != w->at) {
       w->size = behind_operator(w->name, w->at) - w->at;
@@ -173,13 +168,19 @@ static vs_str qualified(vs_str function) {
 void vs_put_function(vs_text *text, vs_str function) {
   const vs_str name = qualified(function);
   const size_t before = text->bytes.count;
-  for (walk w = {.name = name}; step(&w);) vs_text_put(text, name.data + w.at, w.size);
+  size_t from = 0, to = 0; /* the parts of a run are put at once */
+  for (walk w = {.name = name}; step(&w); to = w.at + w.size) {
+    if (w.at == to) continue;
+    vs_text_put(text, name.data + from, to - from);
+    from = w.at;
+  }
+  vs_text_put(text, name.data + from, to - from);
   if (text->bytes.count == before) vs_text_str(text, function);
 }
 
-vs_str vs_autograd_node(vs_str function) {
+/* vs_autograd_node of a qualified name. */
+static vs_str node_of(vs_str name) {
   static const vs_str autograd = {"torch::autograd::", 17}, engine = {"Engine::", 8}, apply = {"apply", 5};
-  const vs_str name = qualified(function);
   size_t node = 0, node_end = 0, last = 0; /* offsets of the last two parts of the name */
   if (!vs_str_starts(name, autograd)) return VS_STR("");
   if (vs_str_starts((vs_str){name.data + autograd.size, name.size - autograd.size}, engine))
@@ -197,11 +198,13 @@ vs_str vs_autograd_node(vs_str function) {
   return (vs_str){name.data + node, node_end - node};
 }
 
+vs_str vs_autograd_node(vs_str function) { return node_of(qualified(function)); }
+
 /* ---- what strings mean ------------------------------------------------------------------------------------ */
 
 static uint8_t judge_name(vs_str name) {
   uint8_t found = ASKED;
-  if (contains_any(name, NOISE_IN_NAME, COUNT(NOISE_IN_NAME))) found |= NOISE;
+  if (vs_str_contains_any(name, NOISE_IN_NAME, COUNT(NOISE_IN_NAME))) found |= NOISE;
   if (starts_with_any(name, NATIVE_NOISE_STARTS, COUNT(NATIVE_NOISE_STARTS))) found |= NATIVE_NOISE;
   for (size_t i = 0; i < COUNT(NATIVE_NOISE_NAMES); i++)
     if (vs_str_equal(name, vs_str_from(NATIVE_NOISE_NAMES[i]))) found |= NATIVE_NOISE;
@@ -211,14 +214,14 @@ static uint8_t judge_name(vs_str name) {
   if (vs_str_contains(plain, VS_STR("::~")) || vs_str_starts(plain, VS_STR("c10::intrusive_ptr<")))
     found |= NATIVE_NOISE; /* destructors: they free memory, but name no operation */
   if (starts_with_any(plain, NATIVE_LIBRARY_NAMES, COUNT(NATIVE_LIBRARY_NAMES))) found |= NATIVE_LIBRARY;
-  if (vs_autograd_node(name).size != 0) found |= BACKWARD;
+  if (node_of(plain).size != 0) found |= BACKWARD;
   return found;
 }
 
 static uint8_t judge_file(vs_str file) {
   uint8_t found = ASKED;
   if (is_native_file(file)) found |= NATIVE;
-  if ((found & NATIVE) != 0 && contains_any(file, NOISE_IN_FILE, COUNT(NOISE_IN_FILE))) found |= NOISE;
+  if ((found & NATIVE) != 0 && vs_str_contains_any(file, NOISE_IN_FILE, COUNT(NOISE_IN_FILE))) found |= NOISE;
   if (ends_with_any(file, SOURCE_ENDS, COUNT(SOURCE_ENDS))) found |= HAS_LINES;
   if (starts_with_any(file, NATIVE_LIBRARY_FILES, COUNT(NATIVE_LIBRARY_FILES))) found |= NATIVE_LIBRARY;
   if (vs_path_is_library(file)) found |= LIBRARY;

@@ -102,23 +102,23 @@ static vs_status line_key(vs_keys *keys, uint32_t frame, uint32_t *key) {
   return VS_OK;
 }
 
-/* The key of a stack's user frame. The stack must have one. */
-static vs_status line_of_stack(vs_keys *keys, uint32_t stack, uint32_t *key) {
-  uint32_t *known = &keys->line_of_stack.data[stack];
+/* Determines the key of a stack's user frame. The stack must have one. */
+static vs_status find_line(vs_keys *keys, uint32_t stack, uint32_t *key) {
   VS_ASSERT(stack < keys->line_of_stack.count && vs_frames_user(keys->frames, stack) != VS_NO_FRAME);
-  if (*known == 0) {
-    VS_TRY(line_key(keys, vs_frames_user(keys->frames, stack), key));
-    *known = 1 + *key;
-  }
-  *key = *known - 1;
+  VS_TRY(line_key(keys, vs_frames_user(keys->frames, stack), key));
+  keys->line_of_stack.data[stack] = 1 + *key;
   return VS_OK;
 }
 
 static vs_status owner_key(vs_keys *keys, const vs_keyed *what, uint32_t *key) {
+  if (keys->by == VS_BY_LINE && keys->line_of_stack.data[what->stack] != 0) {
+    *key = keys->line_of_stack.data[what->stack] - 1;
+    return VS_OK;
+  }
   const bool is_whole = keys->by == VS_BY_STACK && what->stack > VS_LIST_EMPTY;
   *key = is_whole ? VS_OWNER_frame + what->stack
                   : vs_frames_owner(keys->frames, what->stack, what->start == VS_NO_EVENT);
-  return *key == VS_OWNER_frame ? line_of_stack(keys, what->stack, key) : VS_OK;
+  return *key == VS_OWNER_frame ? find_line(keys, what->stack, key) : VS_OK;
 }
 
 static uint32_t lifetime_key(const vs_slice *slice, const vs_keyed *what) {

@@ -42,6 +42,11 @@ static vs_status add_change(builder *b, uint32_t line, uint32_t boundary, uint32
   return VS_OK;
 }
 
+static vs_status line_of(builder *b, const vs_lifetime *row, uint32_t *line) {
+  const vs_keyed keyed = {.start = row->start, .stack = vs_lifetime_stack(b->lifetimes, row)};
+  return vs_key_of(&b->lines, &keyed, line);
+}
+
 /* Most allocations live and die inside one step and are seen at no boundary. */
 static vs_status collect(builder *b) {
   const uint32_t boundaries = (uint32_t)b->steps->boundaries.count;
@@ -56,9 +61,8 @@ static vs_status collect(builder *b) {
     }
     if (seen == boundaries || (row->end != VS_NO_EVENT && row->end < at[seen])) continue;
     if (row->end != VS_NO_EVENT) gone = boundaries_until(b->steps, row->end);
-    const vs_keyed keyed = vs_keyed_lifetime(b->lifetimes, NULL, (uint32_t)i);
     uint32_t line;
-    VS_TRY(vs_key_of(&b->lines, &keyed, &line));
+    VS_TRY(line_of(b, row, &line));
     VS_TRY(add_change(b, line, seen, 2 * (uint32_t)i));
     if (gone < boundaries) VS_TRY(add_change(b, line, gone, 2 * (uint32_t)i + 1));
   }
@@ -175,9 +179,8 @@ static vs_status follow_to_end(builder *b) {
   for (size_t i = 0; i < lifetimes->rows.count && b->out->list.count > 0; i++) {
     const vs_lifetime *row = &lifetimes->rows.data[i];
     if (row->end != VS_NO_EVENT || vs_lifetime_is_pending(lifetimes, row, end)) continue;
-    const vs_keyed keyed = vs_keyed_lifetime(lifetimes, NULL, (uint32_t)i);
     uint32_t line;
-    VS_TRY(vs_key_of(&b->lines, &keyed, &line));
+    VS_TRY(line_of(b, row, &line));
     const size_t slot = vs_map_find(&b->growth_of_line, line);
     if (slot == VS_MAP_NONE) continue;
     vs_growth *growth = &b->out->list.data[b->growth_of_line.slots[slot].value];

@@ -1,19 +1,15 @@
 #include "analyze/holes.h"
-#include "analyze/address_ranks.h"
 
 typedef struct course {
   const vs_host *host;
   const vs_moment_index *moments;
   uint64_t smallest[VS_SEGMENT_KINDS];
-  vs_address_ranks ranks;
   VS_VEC(uint32_t) row;  /* by rank: the live row at that address, where the bit of `used` is set */
   VS_VEC(uint64_t) used; /* a bit for each rank: whether a block lives there */
 } course;
 
-static vs_status rank_addresses(course *c) {
-  const vs_lifetimes *lifetimes = c->moments->lifetimes;
-  const size_t count = lifetimes->addresses.count;
-  VS_TRY(vs_address_ranks_build(c->host, lifetimes, &c->ranks));
+static vs_status make_room(course *c) {
+  const size_t count = c->moments->lifetimes->addresses.count;
   VS_TRY(vs_vec_reserve(c->host, &c->row, count));
   return vs_vec_reserve(c->host, &c->used, count / 64 + 1);
 }
@@ -25,7 +21,7 @@ static void mark_used(course *c, uint32_t done) {
   memset(c->used.data, 0, (c->moments->lifetimes->addresses.count / 64 + 1) * sizeof *c->used.data);
   for (uint32_t span = vs_spans_next(spans, done, 0); span < spans->count;
        span = vs_spans_next(spans, done, span + 1)) {
-    const uint32_t row = spans->row.data[span], rank = vs_address_rank(&c->ranks, c->moments->lifetimes, row);
+    const uint32_t row = spans->row.data[span], rank = c->moments->lifetimes->ranks.data[row];
     VS_ASSERT(rank < c->moments->lifetimes->addresses.count);
     const uint64_t bit = UINT64_C(1) << rank % 64;
     if ((c->used.data[rank / 64] & bit) == 0 || c->row.data[rank] < row) c->row.data[rank] = row;
@@ -47,7 +43,7 @@ static uint32_t next_used(const course *c, uint32_t rank) {
 static uint64_t size_in_use(const course *c, uint32_t rank) {
   const vs_lifetimes *lifetimes = c->moments->lifetimes;
   const vs_lifetime *row = &lifetimes->rows.data[c->row.data[rank]];
-  VS_ASSERT(row->address == c->ranks.addresses.data[rank]);
+  VS_ASSERT(row->address == lifetimes->addresses.data[rank]);
   return row->block != VS_NO_ROW ? lifetimes->slice->snapshot->blocks.data[row->block].size
                                  : vs_round_request(row->size);
 }
@@ -56,15 +52,16 @@ static uint64_t size_in_use(const course *c, uint32_t rank) {
  * it. */
 static uint32_t measure_segment(const course *c, const vs_state_segment *segment, uint32_t rank,
                                 vs_holes_point *point) {
+  const uint64_t *addresses = c->moments->lifetimes->addresses.data;
   const uint32_t count = (uint32_t)c->moments->lifetimes->addresses.count;
   const uint64_t end = vs_sat_add_u64(segment->address, segment->size);
   vs_measure m = vs_measure_begin(segment, c->smallest[segment->kind], point->class_bytes);
-  while (rank < count && c->ranks.addresses.data[rank] < segment->address) rank = next_used(c, rank + 1);
-  while (rank < count && c->ranks.addresses.data[rank] < end) {
-    const uint64_t address = c->ranks.addresses.data[rank];
+  while (rank < count && addresses[rank] < segment->address) rank = next_used(c, rank + 1);
+  while (rank < count && addresses[rank] < end) {
+    const uint64_t address = addresses[rank];
     const uint32_t next = next_used(c, rank + 1);
     VS_ASSERT(vs_bit(c->used.data, rank) && address >= m.cursor && next > rank);
-    const uint64_t room = (next < count ? vs_min_u64(end, c->ranks.addresses.data[next]) : end) - address;
+    const uint64_t room = (next < count ? vs_min_u64(end, addresses[next]) : end) - address;
     vs_measure_block(&m, address, vs_min_u64(size_in_use(c, rank), room));
     rank = next;
   }
@@ -92,12 +89,11 @@ vs_status vs_holes_course(const vs_host *host, const vs_moment_index *moments, v
   VS_ASSERT(count == 0 || points != NULL);
   course c = {.host = host, .moments = moments};
   vs_smallest_requests(moments, c.smallest);
-  vs_status status = rank_addresses(&c);
+  vs_status status = make_room(&c);
   for (size_t i = 0; i < count && status == VS_OK; i++) {
     if (i > 0 && points[i].moment == points[i - 1].moment) points[i] = points[i - 1];
     else status = fill_in(&c, &points[i]);
   }
-  vs_address_ranks_deinit(host, &c.ranks);
   vs_vec_free(host, &c.row);
   vs_vec_free(host, &c.used);
   return status;

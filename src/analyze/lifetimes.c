@@ -1,4 +1,5 @@
 #include "analyze/lifetimes.h"
+#include "base/sort.h"
 
 /* The rows of one address at the current event. */
 typedef struct place {
@@ -11,7 +12,8 @@ typedef struct place {
 typedef struct matcher {
   const vs_host *host;
   vs_lifetimes *out;
-  vs_map by_address; /* address -> index into places and out->addresses; only grows */
+  vs_map
+      by_address; /* address -> index into places and out->addresses; only grows. Ranks are such indices until the end */
   VS_VEC(place) places;
   uint64_t last_address; /* cache of the last look-up: a free_completed mostly follows its free_requested */
   uint32_t last_place;
@@ -21,36 +23,39 @@ static void doubt(vs_tally *tally, uint32_t event) {
   if (tally->count++ == 0) tally->first_event = event;
 }
 
-static uint32_t find_place(const matcher *m, uint64_t address) {
+static inline uint32_t find_place(const matcher *m, uint64_t address) {
   if (address == m->last_address && m->last_place != VS_NO_ROW) return m->last_place;
   const size_t slot = vs_map_find(&m->by_address, address);
   return slot == VS_MAP_NONE ? VS_NO_ROW : m->by_address.slots[slot].value;
 }
 
+static vs_status add_place(matcher *m, uint64_t address, uint32_t *at) {
+  VS_TRY(vs_vec_reserve(m->host, &m->places, 1));
+  VS_TRY(vs_vec_reserve(m->host, &m->out->addresses, 1));
+  VS_TRY(vs_map_reserve(m->host, &m->by_address));
+  *at = (uint32_t)m->places.count;
+  vs_map_add(&m->by_address, address, *at);
+  m->out->addresses.data[m->out->addresses.count++] = address;
+  m->places.data[m->places.count++] = (place){.open = VS_NO_ROW, .closed = VS_NO_ROW};
+  return VS_OK;
+}
+
 /* The place of an address, known or new. */
-static vs_status need_place(matcher *m, uint64_t address, uint32_t *at) {
+static inline vs_status need_place(matcher *m, uint64_t address, uint32_t *at) {
   *at = find_place(m, address);
-  if (*at == VS_NO_ROW) {
-    VS_TRY(vs_vec_reserve(m->host, &m->places, 1));
-    VS_TRY(vs_vec_reserve(m->host, &m->out->addresses, 1));
-    VS_TRY(vs_map_reserve(m->host, &m->by_address));
-    *at = (uint32_t)m->places.count;
-    vs_map_add(&m->by_address, address, *at);
-    m->out->addresses.data[m->out->addresses.count++] = address;
-    m->places.data[m->places.count++] = (place){.open = VS_NO_ROW, .closed = VS_NO_ROW};
-  }
+  if (*at == VS_NO_ROW) VS_TRY(add_place(m, address, at));
   m->last_address = address;
   m->last_place = *at;
   VS_ASSERT(m->places.count == m->out->addresses.count && m->out->addresses.data[*at] == address);
   return VS_OK;
 }
 
-static vs_status add_row(matcher *m, uint32_t at, uint64_t size, uint32_t start, uint32_t *row) {
-  VS_ASSERT(at < m->out->addresses.count && m->out->places.count == m->out->rows.count);
+static inline vs_status add_row(matcher *m, uint32_t at, uint64_t size, uint32_t start, uint32_t *row) {
+  VS_ASSERT(at < m->out->addresses.count && m->out->ranks.count == m->out->rows.count);
   VS_TRY(vs_vec_reserve(m->host, &m->out->rows, 1));
-  VS_TRY(vs_vec_reserve(m->host, &m->out->places, 1));
+  VS_TRY(vs_vec_reserve(m->host, &m->out->ranks, 1));
   *row = (uint32_t)m->out->rows.count;
-  m->out->places.data[m->out->places.count++] = at;
+  m->out->ranks.data[m->out->ranks.count++] = at;
   m->out->rows.data[m->out->rows.count++] = (vs_lifetime){
       .address = m->out->addresses.data[at],
       .size = size,
@@ -63,7 +68,7 @@ static vs_status add_row(matcher *m, uint32_t at, uint64_t size, uint32_t start,
   return VS_OK;
 }
 
-static vs_status on_alloc(matcher *m, uint32_t event, uint32_t at, uint64_t size, uint32_t *row) {
+static inline vs_status on_alloc(matcher *m, uint32_t event, uint32_t at, uint64_t size, uint32_t *row) {
   VS_TRY(add_row(m, at, size, event, row));
   place *here = &m->places.data[at];
   if (here->open != VS_NO_ROW) {
@@ -81,7 +86,8 @@ static vs_status add_older(matcher *m, uint32_t event, uint32_t at, uint64_t siz
   return add_row(m, at, size, VS_NO_EVENT, row);
 }
 
-static vs_status on_free_requested(matcher *m, uint32_t event, uint32_t at, uint64_t size, uint32_t *row) {
+static inline vs_status on_free_requested(matcher *m, uint32_t event, uint32_t at, uint64_t size,
+                                          uint32_t *row) {
   place *here = &m->places.data[at];
   *row = here->open != VS_NO_ROW ? here->open : here->closed;
   if (*row != VS_NO_ROW && m->out->rows.data[*row].free_requested != VS_NO_EVENT) {
@@ -109,7 +115,8 @@ static bool is_mismatch_known(const matcher *m, const vs_lifetime *life) {
          vs_events_size(&slice->snapshot->events, vs_slice_row(slice, life->free_requested)) != life->size;
 }
 
-static vs_status on_free_completed(matcher *m, uint32_t event, uint32_t at, uint64_t size, uint32_t *row) {
+static inline vs_status on_free_completed(matcher *m, uint32_t event, uint32_t at, uint64_t size,
+                                          uint32_t *row) {
   place *here = &m->places.data[at];
   *row = here->open;
   if (*row == VS_NO_ROW) VS_TRY(add_older(m, event, at, size, row));
@@ -121,8 +128,8 @@ static vs_status on_free_completed(matcher *m, uint32_t event, uint32_t at, uint
   return VS_OK;
 }
 
-static vs_status match_event(matcher *m, uint32_t event, vs_event_kind kind, uint64_t address, uint64_t size,
-                             uint32_t *row) {
+static inline vs_status match_event(matcher *m, uint32_t event, vs_event_kind kind, uint64_t address,
+                                    uint64_t size, uint32_t *row) {
   uint32_t at;
   VS_TRY(need_place(m, address, &at));
   if (kind == VS_EVENT_ALLOC) return on_alloc(m, event, at, size, row);
@@ -130,10 +137,21 @@ static vs_status match_event(matcher *m, uint32_t event, vs_event_kind kind, uin
   return on_free_completed(m, event, at, size, row);
 }
 
+/* Nearly all rows are those of allocs, so that room for these is all that most traces need. */
+static vs_status reserve(matcher *m) {
+  const vs_slice *slice = m->out->slice;
+  VS_TRY(vs_vec_reserve(m->host, &m->out->rows, slice->counts[VS_EVENT_ALLOC]));
+  VS_TRY(vs_vec_reserve(m->host, &m->out->ranks, slice->counts[VS_EVENT_ALLOC]));
+  return vs_vec_reserve(m->host, &m->out->row_of_event, slice->event_count);
+}
+
 static vs_status match_trace(matcher *m) {
   const vs_slice *slice = m->out->slice;
-  const vs_events *events = &slice->snapshot->events;
-  VS_TRY(vs_vec_reserve(m->host, &m->out->row_of_event, slice->event_count));
+  const vs_events columns = slice->snapshot->events,
+                  *events = &columns; /* a copy, which stores into rows do not change */
+  VS_TRY(reserve(m));
+  uint32_t *row_of_event = m->out->row_of_event.data;
+  m->out->row_of_event.count = slice->event_count;
   for (uint32_t event = 0; event < slice->event_count; event++) {
     const uint32_t event_row = vs_slice_row(slice, event);
     const vs_event_kind kind = vs_events_kind(events, event_row);
@@ -142,7 +160,7 @@ static vs_status match_trace(matcher *m) {
       const uint64_t address = vs_events_address(events, event_row), size = vs_events_size(events, event_row);
       VS_TRY(match_event(m, event, kind, address, size, &row));
     }
-    m->out->row_of_event.data[m->out->row_of_event.count++] = row;
+    row_of_event[event] = row;
     VS_ASSERT(row == VS_NO_ROW || row < m->out->rows.count);
   }
   m->out->mentioned = (uint32_t)m->out->rows.count;
@@ -225,6 +243,28 @@ static bool frees_tell_alloc(const vs_lifetimes *lifetimes) {
   return true;
 }
 
+/* Sorts the addresses, which are in order of appearance. */
+static vs_status rank_addresses(const vs_host *host, vs_lifetimes *out) {
+  const size_t count = out->addresses.count;
+  VS_VEC(vs_sort_pair) order = {0};
+  VS_VEC(uint32_t) rank_of = {0}; /* by order of appearance */
+  vs_status status = vs_vec_reserve(host, &order, count);
+  for (size_t i = 0; i < count && status == VS_OK; i++)
+    order.data[order.count++] = (vs_sort_pair){out->addresses.data[i], (uint32_t)i};
+  if (status == VS_OK) status = vs_sort_pairs(host, order.data, count);
+  if (status == VS_OK) status = vs_vec_reserve(host, &rank_of, count);
+  for (size_t rank = 0; rank < count && status == VS_OK; rank++) {
+    VS_ASSERT(rank == 0 || order.data[rank - 1].key < order.data[rank].key);
+    out->addresses.data[rank] = order.data[rank].key;
+    rank_of.data[order.data[rank].value] = (uint32_t)rank;
+  }
+  for (size_t row = 0; row < out->ranks.count && status == VS_OK; row++)
+    out->ranks.data[row] = rank_of.data[out->ranks.data[row]];
+  vs_vec_free(host, &order);
+  vs_vec_free(host, &rank_of);
+  return status;
+}
+
 vs_status vs_lifetimes_build(const vs_host *host, const vs_slice *slice, vs_lifetimes *out) {
   const vs_tally none = {.first_event = -1};
   *out = (vs_lifetimes){.slice = slice, .closing = vs_slice_closing(slice)};
@@ -234,6 +274,7 @@ vs_status vs_lifetimes_build(const vs_host *host, const vs_slice *slice, vs_life
   if (status == VS_OK) status = match_end(&m);
   vs_map_deinit(host, &m.by_address);
   vs_vec_free(host, &m.places);
+  if (status == VS_OK) status = rank_addresses(host, out);
   if (status != VS_OK) vs_lifetimes_deinit(host, out);
   else out->frees_tell_alloc = frees_tell_alloc(out);
   return status;
@@ -241,7 +282,7 @@ vs_status vs_lifetimes_build(const vs_host *host, const vs_slice *slice, vs_life
 
 void vs_lifetimes_deinit(const vs_host *host, vs_lifetimes *lifetimes) {
   vs_vec_free(host, &lifetimes->rows);
-  vs_vec_free(host, &lifetimes->places);
+  vs_vec_free(host, &lifetimes->ranks);
   vs_vec_free(host, &lifetimes->addresses);
   vs_vec_free(host, &lifetimes->row_of_event);
 }
@@ -303,10 +344,11 @@ const char *vs_lifetimes_check(const vs_lifetimes *lifetimes) {
   const uint32_t events = lifetimes->slice->event_count;
   uint32_t implied = 0;
   int64_t last_start = -1;
+  for (size_t i = 1; i < lifetimes->addresses.count; i++)
+    if (lifetimes->addresses.data[i - 1] >= lifetimes->addresses.data[i]) return "addresses do not rise";
   for (size_t i = 0; i < lifetimes->rows.count; i++) {
     const vs_lifetime *row = &lifetimes->rows.data[i];
-    if (row->address != lifetimes->addresses.data[lifetimes->places.data[i]])
-      return "a row in another's place";
+    if (row->address != lifetimes->addresses.data[lifetimes->ranks.data[i]]) return "a row of another's rank";
     if (row->start == VS_NO_EVENT) {
       implied++;
       if (vs_lifetime_event(row) == VS_NO_EVENT && row->block == VS_NO_ROW)

@@ -38,7 +38,7 @@ typedef struct vs_lifetime_doubts {
 } vs_lifetime_doubts;
 
 /* Invariant: of the rows with a start, starts rise; start < free_requested <= end where they are events;
- * size and address never change after an alloc; rows[i].address = addresses[places[i]]. */
+ * size and address never change after an alloc; rows[i].address = addresses[ranks[i]]; addresses rise. */
 typedef struct vs_lifetimes {
   const vs_slice *slice;
   vs_closing closing;
@@ -47,8 +47,9 @@ typedef struct vs_lifetimes {
    * of frees are those of the freeing code. */
   bool frees_tell_alloc;
   VS_VEC(vs_lifetime) rows;
-  VS_VEC(uint32_t) places;       /* by row: index of its address in `addresses` */
-  VS_VEC(uint64_t) addresses;    /* each once, in order of appearance */
+  /* The rank of each row's address: an index of `addresses`. Neighbours by rank are neighbours in memory (rankset.h). */
+  VS_VEC(uint32_t) ranks;        /* by row */
+  VS_VEC(uint64_t) addresses;    /* each once, rising */
   VS_VEC(uint32_t) row_of_event; /* the row that an alloc begins or a free is of; else VS_NO_ROW */
   uint32_t mentioned;            /* rows that the trace mentions; later ones are only in the end state */
   /* Blocks that are older than the trace: rows without a start, and pending end blocks without a row (where a free

@@ -14,8 +14,8 @@ static vs_status rows_mark(const vs_lifetimes *lifetimes, vs_keys *keys, uint32_
 
 static vs_status failures_mark(const vs_slice *slice, vs_keys *keys, uint32_t key, uint64_t *bits) {
   const vs_events *events = &slice->snapshot->events;
-  for (uint32_t event = 0; event < slice->event_count; event++) {
-    const uint32_t row = vs_slice_row(slice, event);
+  for (uint32_t i = 0; i < slice->other_count; i++) {
+    const uint32_t event = slice->others[i], row = vs_slice_row(slice, event);
     if (vs_events_kind(events, row) != VS_EVENT_OOM) continue;
     const vs_keyed keyed = {.stack = vs_events_stack(events, row), .start = event, .end = VS_NO_EVENT};
     uint32_t its;

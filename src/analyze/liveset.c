@@ -50,6 +50,7 @@ static vs_status list_alive(const vs_host *host, const vs_spans *spans, uint32_t
 
 vs_status vs_liveset_at(const vs_host *host, const vs_lifetimes *lifetimes, const vs_spans *spans,
                         vs_moment moment, vs_liveset *out) {
+  if (spans == NULL) return vs_liveset_build(host, lifetimes, moment, out);
   *out = (vs_liveset){.moment = within(lifetimes, moment)};
   pairs rows = {0};
   VS_ASSERT(spans->count == lifetimes->rows.count);

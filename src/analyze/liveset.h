@@ -16,7 +16,7 @@ typedef struct vs_liveset {
 /* A moment before the start or behind the end counts as the start or the end. */
 VS_MUST_CHECK vs_status vs_liveset_build(const vs_host *host, const vs_lifetimes *lifetimes, vs_moment moment,
                                          vs_liveset *out);
-/* The same without a scan: `spans` are those of all lifetimes. */
+/* The same without a scan: `spans` are those of all lifetimes. NULL: they are not there, and it scans. */
 VS_MUST_CHECK vs_status vs_liveset_at(const vs_host *host, const vs_lifetimes *lifetimes,
                                       const vs_spans *spans, vs_moment moment, vs_liveset *out);
 void vs_liveset_deinit(const vs_host *host, vs_liveset *set);

@@ -135,8 +135,11 @@ static vs_status undo(replay *r, uint32_t event, vs_event_kind kind) {
 }
 
 static vs_status replay_trace(replay *r) {
-  for (uint32_t event = r->slice->event_count; event-- > 0;) {
-    const vs_event_kind kind = range_kind(r->slice, event);
+  const vs_slice *slice = r->slice;
+  const bool by_block = (vs_snapshot_lacks(slice->snapshot) & VS_LACKS_SEGMENTS) != 0;
+  for (uint32_t i = by_block ? slice->event_count : slice->other_count; i-- > 0;) {
+    const uint32_t event = by_block ? i : slice->others[i];
+    const vs_event_kind kind = range_kind(slice, event);
     if (is_get(kind) || is_give(kind)) VS_TRY(undo(r, event, kind));
   }
   for (vs_ordmap_pos pos = vs_ordmap_begin(); !vs_ordmap_at_end(&r->by_address, pos);
@@ -176,7 +179,8 @@ static vs_status count_versions(const vs_host *host, vs_mappings *out) {
 
 static vs_status list_events(const vs_host *host, vs_mappings *out) {
   const vs_slice *slice = out->slice;
-  for (uint32_t event = 0; event < slice->event_count; event++) {
+  for (uint32_t i = 0; i < slice->other_count; i++) {
+    const uint32_t event = slice->others[i];
     const vs_event_kind kind = vs_events_kind(&slice->snapshot->events, vs_slice_row(slice, event));
     if (is_get(kind)) {
       VS_TRY(vs_vec_reserve(host, &out->gets, 1));

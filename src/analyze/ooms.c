@@ -125,7 +125,7 @@ static vs_status find_owners(const vs_host *host, const vs_moment_index *moments
   const vs_lifetimes *lifetimes = moments->lifetimes;
   vs_liveset live;
   vs_groups stacks;
-  VS_TRY(vs_liveset_at(host, lifetimes, &moments->spans, oom->event, &live));
+  VS_TRY(vs_liveset_at(host, lifetimes, vs_moment_index_spans(moments), oom->event, &live));
   vs_status status =
       vs_groups_build(host, lifetimes, live.rows.data, live.rows.count, VS_BY_LINE, frames, &oom->owners);
   if (status == VS_OK) {
@@ -188,7 +188,8 @@ static vs_status list_ooms(const vs_host *host, const vs_slice *slice, const vs_
                            vs_ooms *out) {
   const vs_events *events = &slice->snapshot->events;
   vs_curve_cursor cursor = vs_curve_cursor_at_start(slice, curves);
-  for (uint32_t event = 0; event < slice->event_count; event++) {
+  for (uint32_t i = 0; i < slice->other_count; i++) {
+    const uint32_t event = slice->others[i];
     if (vs_events_kind(events, vs_slice_row(slice, event)) != VS_EVENT_OOM) continue;
     vs_curve_cursor_move(&cursor, event);
     VS_TRY(vs_vec_reserve(host, &out->list, 1));

@@ -22,10 +22,9 @@ void vs_rankset_deinit(const vs_host *host, vs_rankset *set) {
   *set = (vs_rankset){0};
 }
 
-void vs_rankset_put(vs_rankset *set, uint32_t number) {
-  VS_ASSERT(number / 64 < (set->levels > 1 ? set->level_start[1] : set->word_count));
-  size_t at = number;
-  for (uint32_t level = 0; level < set->levels; level++, at /= 64) {
+void vs_rankset_word_filled(vs_rankset *set, uint32_t number) {
+  size_t at = number / 64;
+  for (uint32_t level = 1; level < set->levels; level++, at /= 64) {
     uint64_t *word = &set->words[set->level_start[level] + at / 64];
     const bool was_empty = *word == 0;
     *word |= UINT64_C(1) << (at % 64);
@@ -33,10 +32,9 @@ void vs_rankset_put(vs_rankset *set, uint32_t number) {
   }
 }
 
-void vs_rankset_remove(vs_rankset *set, uint32_t number) {
-  VS_ASSERT(vs_rankset_has(set, number));
-  size_t at = number;
-  for (uint32_t level = 0; level < set->levels; level++, at /= 64) {
+void vs_rankset_word_emptied(vs_rankset *set, uint32_t number) {
+  size_t at = number / 64;
+  for (uint32_t level = 1; level < set->levels; level++, at /= 64) {
     uint64_t *word = &set->words[set->level_start[level] + at / 64];
     *word &= ~(UINT64_C(1) << (at % 64));
     if (*word != 0) return;
@@ -48,9 +46,9 @@ static uint32_t lowest(uint64_t word) { return (uint32_t)__builtin_ctzll(word); 
 
 /* Both go up until a word has a bit on the wanted side, and then down along the nearest bits. */
 
-bool vs_rankset_before(const vs_rankset *set, uint32_t number, uint32_t *member) {
-  size_t at = number;
-  for (uint32_t level = 0; level < set->levels; level++, at /= 64) {
+bool vs_rankset_word_before(const vs_rankset *set, uint32_t number, uint32_t *member) {
+  size_t at = number / 64;
+  for (uint32_t level = 1; level < set->levels; level++, at /= 64) {
     const uint64_t below = set->words[set->level_start[level] + at / 64] & ((UINT64_C(1) << (at % 64)) - 1);
     if (below == 0) continue;
     at = at / 64 * 64 + highest(below);
@@ -62,9 +60,9 @@ bool vs_rankset_before(const vs_rankset *set, uint32_t number, uint32_t *member)
   return false;
 }
 
-bool vs_rankset_after(const vs_rankset *set, uint32_t number, uint32_t *member) {
-  size_t at = number;
-  for (uint32_t level = 0; level < set->levels; level++, at /= 64) {
+bool vs_rankset_word_after(const vs_rankset *set, uint32_t number, uint32_t *member) {
+  size_t at = number / 64;
+  for (uint32_t level = 1; level < set->levels; level++, at /= 64) {
     const uint64_t above = set->words[set->level_start[level] + at / 64] & (~UINT64_C(1) << (at % 64));
     if (above == 0) continue;
     at = at / 64 * 64 + lowest(above);

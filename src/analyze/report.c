@@ -1,14 +1,10 @@
 #include "analyze/report.h"
 
-static void count_kinds(const vs_slice *slice, uint64_t counts[VS_EVENT_KIND_COUNT + 1]) {
-  for (uint32_t event = 0; event < slice->event_count; event++)
-    counts[vs_events_kind(&slice->snapshot->events, vs_slice_row(slice, event))]++;
-}
-
 static vs_status build_peak(const vs_host *host, const vs_moment_index *moments, vs_report *out) {
   out->peak_moment = out->curves.curve[VS_CURVE_REQUESTED].peak_at;
   out->peak_time_us = vs_slice_time(out->slice, out->peak_moment);
-  VS_TRY(vs_liveset_at(host, out->lifetimes, &moments->spans, out->peak_moment, &out->peak_set));
+  VS_TRY(
+      vs_liveset_at(host, out->lifetimes, vs_moment_index_spans(moments), out->peak_moment, &out->peak_set));
   const uint32_t *rows = out->peak_set.rows.data;
   const size_t count = out->peak_set.rows.count;
   VS_TRY(vs_groups_build(host, out->lifetimes, rows, count, VS_BY_METADATA, NULL, &out->peak_by_metadata));
@@ -27,7 +23,6 @@ static bool is_wrong(const vs_trust *trust) {
 
 static vs_status build(const vs_host *host, const vs_moment_index *moments, vs_report *out) {
   const vs_slice *slice = out->slice;
-  count_kinds(slice, out->counts);
   VS_TRY(vs_end_state_build(host, slice, &out->end));
   VS_TRY(vs_frames_init(host, slice->snapshot, &out->frames));
   VS_TRY(build_peak(host, moments, out));
@@ -46,7 +41,7 @@ static vs_status build_alone(const vs_host *host, vs_report *out) {
   vs_moment_index moments;
   vs_curves_measure(out->slice, &out->curves);
   VS_TRY(vs_lifetimes_build(host, out->slice, &out->own_lifetimes));
-  VS_TRY(vs_moment_index_build(host, out->lifetimes, &moments));
+  VS_TRY(vs_moment_index_begin(host, out->lifetimes, &moments));
   const vs_status status = build(host, &moments, out);
   vs_moment_index_deinit(host, &moments);
   return status;
@@ -62,7 +57,6 @@ vs_status vs_report_build(const vs_host *host, const vs_slice *slice, vs_report 
 vs_status vs_report_build_with(const vs_host *host, const vs_moment_index *moments, const vs_curves *curves,
                                vs_report *out) {
   *out = (vs_report){.slice = moments->lifetimes->slice, .lifetimes = moments->lifetimes, .curves = *curves};
-  VS_ASSERT(moments->spans.count == moments->lifetimes->rows.count);
   const vs_status status = build(host, moments, out);
   if (status != VS_OK) vs_report_deinit(host, out);
   return status;

@@ -19,7 +19,6 @@ enum { VS_REPORT_MOST_PINNED = 10 };
  * (lifetimes for another moment, frames for names). */
 typedef struct vs_report {
   const vs_slice *slice;
-  uint64_t counts[VS_EVENT_KIND_COUNT + 1]; /* events of each kind; the last: unknown actions */
   vs_end_state end;
   vs_curves curves;
   vs_allocated allocated;     /* not exact, too, where the trace contradicts itself or has lost events */
@@ -40,7 +39,7 @@ typedef struct vs_report {
 
 /* On failure nothing is left to free. */
 VS_MUST_CHECK vs_status vs_report_build(const vs_host *host, const vs_slice *slice, vs_report *out);
-/* The same with an index and curves that the caller already has; the report borrows its lifetimes. */
+/* The same with an index, which needs no spans, and curves that the caller already has; the report borrows its lifetimes. */
 VS_MUST_CHECK vs_status vs_report_build_with(const vs_host *host, const vs_moment_index *moments,
                                              const vs_curves *curves, vs_report *out);
 void vs_report_deinit(const vs_host *host, vs_report *report);

@@ -50,16 +50,43 @@ static vs_status list_slices(const vs_host *host, const vs_snapshot *s, vs_slice
   }
 }
 
+/* Counts the kinds of events, and appends the others. */
+static vs_status look_through(const vs_host *host, vs_slice *slice, vs_slices *out) {
+  for (uint32_t event = 0; event < slice->event_count; event++) {
+    const vs_event_kind kind = vs_events_kind(&slice->snapshot->events, vs_slice_row(slice, event));
+    slice->counts[kind]++;
+    if (kind <= VS_EVENT_FREE_COMPLETED) continue;
+    VS_TRY(vs_vec_reserve(host, &out->others, 1));
+    out->others.data[out->others.count++] = event;
+    slice->other_count++;
+  }
+  return VS_OK;
+}
+
+static vs_status list_others(const vs_host *host, vs_slices *out) {
+  size_t first = 0;
+  for (size_t i = 0; i < out->list.count; i++) VS_TRY(look_through(host, &out->list.data[i], out));
+  for (size_t i = 0; i < out->list.count; i++) {
+    vs_slice *slice = &out->list.data[i];
+    slice->others = out->others.data == NULL ? NULL : out->others.data + first;
+    first += slice->other_count;
+  }
+  VS_ASSERT(first == out->others.count);
+  return VS_OK;
+}
+
 vs_status vs_slices_build(const vs_host *host, const vs_snapshot *snapshot, vs_slices *out) {
   *out = (vs_slices){0};
   vs_status status = sort_segments(host, snapshot, out);
   if (status == VS_OK) status = list_slices(host, snapshot, out);
+  if (status == VS_OK) status = list_others(host, out);
   if (status != VS_OK) vs_slices_deinit(host, out);
   return status;
 }
 
 void vs_slices_deinit(const vs_host *host, vs_slices *slices) {
   vs_vec_free(host, &slices->list);
+  vs_vec_free(host, &slices->others);
   vs_vec_free(host, &slices->segment_rows);
 }
 
@@ -87,19 +114,11 @@ int64_t vs_slice_time(const vs_slice *slice, vs_moment moment) {
 }
 
 vs_closing vs_slice_closing(const vs_slice *slice) {
-  bool requested = false, completed = false;
-  for (uint32_t event = 0; event < slice->event_count && !completed; event++) {
-    const vs_event_kind kind = vs_events_kind(&slice->snapshot->events, vs_slice_row(slice, event));
-    requested |= kind == VS_EVENT_FREE_REQUESTED;
-    completed |= kind == VS_EVENT_FREE_COMPLETED;
-  }
-  vs_closing closing = {.at_request = requested && !completed,
-                        .lacks_segments = (vs_snapshot_lacks(slice->snapshot) & VS_LACKS_SEGMENTS) != 0};
-  for (uint32_t event = 0; event < slice->event_count && completed && !requested; event++)
-    requested =
-        vs_events_kind(&slice->snapshot->events, vs_slice_row(slice, event)) == VS_EVENT_FREE_REQUESTED;
-  closing.only_completion = completed && !requested;
-  return closing;
+  const bool requested = slice->counts[VS_EVENT_FREE_REQUESTED] != 0,
+             completed = slice->counts[VS_EVENT_FREE_COMPLETED] != 0;
+  return (vs_closing){.at_request = requested && !completed,
+                      .only_completion = completed && !requested,
+                      .lacks_segments = (vs_snapshot_lacks(slice->snapshot) & VS_LACKS_SEGMENTS) != 0};
 }
 
 /* ---- segments ------------------------------------------------------------------------------------------ */

@@ -4,6 +4,7 @@
  * Words of the whole module
  *   slice     one device's trace and segments; pinned host memory (VS_DEVICE_HOST) is a device like the others
  *   event     index in the device's own trace, 0 = oldest; VS_NO_EVENT where there is none
+ *   others    the events that are neither an alloc nor a free: the few of segments, failures, snapshots
  *   moment    right after an event; VS_AT_START (-1) is before the first, vs_slice_end() after the last
  *   row       index into a table (snapshot->blocks, lifetimes, ...); VS_NO_ROW where there is none
  * Units: bytes and microseconds throughout. */
@@ -23,15 +24,20 @@ typedef struct vs_slice {
   int32_t device;
   uint32_t first_event; /* row of snapshot->events that is event 0 */
   uint32_t event_count;
+  uint32_t counts[VS_EVENT_KIND_COUNT + 1]; /* events of each kind; the last: unknown actions */
+  const uint32_t *others;                   /* events, rising */
+  uint32_t other_count;
   const uint32_t *segments; /* rows of snapshot->segments, in file order */
   uint32_t segment_count;
 } vs_slice;
 
 /* The devices that have a segment or an event: rising, VS_DEVICE_HOST last. It refers to the snapshot, as everything
  * built from a slice does, so the snapshot must live longer and stay unchanged.
- * Invariant: the slices' segments tile segment_rows, which contains every row of snapshot->segments once. */
+ * Invariant: the slices' segments tile segment_rows, which contains every row of snapshot->segments once; their others tile
+ * `others`. */
 typedef struct vs_slices {
   VS_VEC(vs_slice) list;
+  VS_VEC(uint32_t) others;
   VS_VEC(uint32_t) segment_rows;
 } vs_slices;
 
@@ -55,6 +61,12 @@ vs_moment vs_slice_moment_at(const vs_slice *slice, int64_t time_us);
 
 /* The time of an event; VS_NO_TIME if it has none or is VS_AT_START. */
 int64_t vs_slice_time(const vs_slice *slice, vs_moment moment);
+
+/* The times of all events, VS_NO_TIME where one has none; NULL where no event has one. */
+static inline const int64_t *vs_slice_times(const vs_slice *slice) {
+  const int64_t *times = slice->snapshot->events.time_us;
+  return times == NULL ? NULL : times + slice->first_event;
+}
 
 /* How a trace records the end of a block. PyTorch can be configured to leave actions out (skip_actions). At most one
  * of the first two is true. */

@@ -94,11 +94,6 @@ static vs_status live_segments(const vs_host *host, const vs_mappings *mappings,
 
 /* ---- blocks -------------------------------------------------------------------------------------------- */
 
-uint64_t vs_round_request(uint64_t size) {
-  const uint64_t mask = VS_SMALLEST_BLOCK - 1;
-  return size == 0 ? VS_SMALLEST_BLOCK : size > UINT64_MAX - mask ? UINT64_MAX - mask : (size + mask) & ~mask;
-}
-
 /* All active blocks of the file, also those without a row in the lifetimes. */
 static vs_status end_blocks(const vs_host *host, const vs_moment_index *moments, vs_state *out) {
   const vs_slice *slice = moments->lifetimes->slice;
@@ -136,7 +131,7 @@ static vs_status end_blocks(const vs_host *host, const vs_moment_index *moments,
 static vs_status live_blocks(const vs_host *host, const vs_moment_index *moments, vs_state *out) {
   const vs_lifetimes *lifetimes = moments->lifetimes;
   vs_liveset live;
-  VS_TRY(vs_liveset_at(host, lifetimes, &moments->spans, out->moment, &live));
+  VS_TRY(vs_liveset_at(host, lifetimes, vs_moment_index_spans(moments), out->moment, &live));
   const vs_status status = vs_vec_reserve(host, &out->blocks, live.rows.count);
   for (size_t i = 0; i < live.rows.count && status == VS_OK; i++) {
     const vs_lifetime *row = &lifetimes->rows.data[live.rows.data[i]];

@@ -46,7 +46,10 @@ typedef struct vs_state {
 enum { VS_SMALLEST_BLOCK = 512 };
 
 /* Rounds up to a multiple of 512, at least 512, as PyTorch does by default. */
-uint64_t vs_round_request(uint64_t size);
+static inline uint64_t vs_round_request(uint64_t size) {
+  const uint64_t mask = VS_SMALLEST_BLOCK - 1;
+  return size == 0 ? VS_SMALLEST_BLOCK : size > UINT64_MAX - mask ? UINT64_MAX - mask : (size + mask) & ~mask;
+}
 
 VS_MUST_CHECK vs_status vs_state_build(const vs_host *host, const vs_lifetimes *lifetimes, vs_moment moment,
                                        vs_state *out);

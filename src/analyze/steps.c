@@ -59,10 +59,11 @@ static vs_status add_boundary(const vs_host *host, vs_steps *out, uint32_t event
 /* The first event at or after each START; none where nothing happened in between. */
 static vs_status boundaries_at(const vs_host *host, const vs_slice *slice, const vs_sort_pair *starts,
                                size_t count, vs_steps *out) {
+  const int64_t *times = vs_slice_times(slice);
   uint32_t event = 0;
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; i < count && times != NULL; i++) {
     const int64_t start = slice->snapshot->annotations.data[starts[i].value].time_us;
-    while (event < slice->event_count && vs_slice_time(slice, event) < start) event++;
+    while (event < slice->event_count && times[event] < start) event++; /* VS_NO_TIME is before every time */
     if (event == slice->event_count) return VS_OK;
     VS_TRY(add_boundary(host, out, event));
   }

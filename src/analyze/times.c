@@ -10,9 +10,9 @@ vs_status vs_times_build(const vs_host *host, const vs_slice *slice, vs_times *o
   for (uint32_t event = 0; event < slice->event_count && out->first_us == VS_NO_TIME; event++)
     out->first_us = time_of(slice, event);
   int64_t now = out->first_us;
+  const int64_t *times = vs_slice_times(slice);
   for (uint32_t event = 0; event < slice->event_count; event++) {
-    const int64_t time = time_of(slice, event); /* VS_NO_TIME is before every time */
-    if (time > now) now = time;
+    if (times != NULL && times[event] > now) now = times[event]; /* VS_NO_TIME is before every time */
     if (event % VS_TIMES_BLOCK == 0) out->block_us.data[out->block_us.count++] = now;
   }
   out->last_us = now;

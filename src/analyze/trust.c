@@ -231,11 +231,13 @@ static vs_status check_segments(const vs_host *host, const vs_slice *slice, vs_t
 static void check_entries(const vs_slice *slice, vs_trust *out) {
   const vs_events *events = &slice->snapshot->events;
   int64_t last = VS_NO_TIME;
-  for (uint32_t event = 0; event < slice->event_count; event++) {
-    const uint32_t row = vs_slice_row(slice, event);
-    const int64_t time = vs_events_time_us(events, row);
-    if (vs_events_kind(events, row) == VS_EVENT_UNKNOWN) found(out, VS_FINDING_UNKNOWN_ACTION, 1, event);
-    if (time == VS_NO_TIME) continue;
+  for (uint32_t i = 0; i < slice->other_count; i++)
+    if (vs_events_kind(events, vs_slice_row(slice, slice->others[i])) == VS_EVENT_UNKNOWN)
+      found(out, VS_FINDING_UNKNOWN_ACTION, 1, slice->others[i]);
+  const int64_t *times = vs_slice_times(slice);
+  for (uint32_t event = 0; event < slice->event_count && times != NULL; event++) {
+    const int64_t time = times[event];
+    if (time < last && time == VS_NO_TIME) continue;
     if (time < last) found(out, VS_FINDING_TIME_BACKWARDS, 1, event);
     last = time;
   }

@@ -18,8 +18,7 @@ bool vs_path_is_library(vs_str path) {
   static const char *const parts[] = {"site-packages", "dist-packages", "/torch/",        "\\torch\\",
                                       "lib/python3",   "\\Lib\\",       "torchinductor_", "__torch__"};
   static const char *const starts[] = {"torch/", "torch\\", "<frozen", "<string>", "<eval_with_key>", "<__"};
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-    if (vs_str_contains(path, vs_str_from(parts[i]))) return true;
+  if (vs_str_contains_any(path, parts, sizeof parts / sizeof *parts)) return true;
   for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
     if (vs_str_starts(path, vs_str_from(starts[i]))) return true;
   return false;

@@ -3,13 +3,26 @@
 
 enum { FLUSH_SIZE = 64 * 1024 };
 
-bool vs_str_starts(vs_str text, vs_str with) {
-  return text.size >= with.size && (with.size == 0 || memcmp(text.data, with.data, with.size) == 0);
+bool vs_str_contains(vs_str text, vs_str part) {
+  if (part.size == 0) return true;
+  for (size_t i = 0; i + part.size <= text.size; i++)
+    if (text.data[i] == part.data[0] && memcmp(text.data + i, part.data, part.size) == 0) return true;
+  return false;
 }
 
-bool vs_str_contains(vs_str text, vs_str part) {
-  for (size_t i = 0; i + part.size <= text.size; i++)
-    if (vs_str_starts((vs_str){text.data + i, text.size - i}, part)) return true;
+/* Whether a text that ends with a NUL is the beginning of another. */
+static bool begins(vs_str text, const char *with) {
+  size_t i = 0;
+  while (with[i] != '\0' && i < text.size && text.data[i] == with[i]) i++;
+  return with[i] == '\0';
+}
+
+bool vs_str_contains_any(vs_str text, const char *const *parts, size_t count) {
+  bool is_first[UINT8_MAX + 1] = {false}; /* bytes with which a part begins */
+  for (size_t part = 0; part < count; part++) is_first[(uint8_t)parts[part][0]] = true;
+  for (size_t i = 0; i < text.size; i++)
+    for (size_t part = 0; is_first[(uint8_t)text.data[i]] && part < count; part++)
+      if (begins((vs_str){text.data + i, text.size - i}, parts[part])) return true;
   return false;
 }
 

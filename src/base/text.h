@@ -16,11 +16,15 @@ static inline bool vs_str_equal(vs_str a, vs_str b) {
   return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
 
-bool vs_str_starts(vs_str text, vs_str with);
+static inline bool vs_str_starts(vs_str text, vs_str with) {
+  return text.size >= with.size && (with.size == 0 || memcmp(text.data, with.data, with.size) == 0);
+}
 static inline bool vs_str_ends(vs_str text, vs_str with) {
   return text.size >= with.size && memcmp(text.data + text.size - with.size, with.data, with.size) == 0;
 }
 bool vs_str_contains(vs_str text, vs_str part);
+/* Whether it contains one of several parts, none of which is empty. One pass over the text. */
+bool vs_str_contains_any(vs_str text, const char *const *parts, size_t count);
 /* Less than, equal to or greater than 0, by bytes. */
 int vs_str_compare(vs_str a, vs_str b);
 

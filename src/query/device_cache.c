@@ -10,10 +10,10 @@ vs_device_cache *vs_find_device(const vs_device_caches *devices, int32_t device)
 
 static vs_failures find_failures(const vs_slice *slice) {
   vs_failures found = {.first = VS_NO_EVENT, .time_us = VS_NO_TIME};
-  for (uint32_t event = 0; event < slice->event_count; event++) {
-    if (vs_events_kind(&slice->snapshot->events, vs_slice_row(slice, event)) != VS_EVENT_OOM) continue;
-    if (found.count++ == 0) found.first = event;
-  }
+  found.count = slice->counts[VS_EVENT_OOM];
+  for (uint32_t i = 0; i < slice->other_count && found.count != 0 && found.first == VS_NO_EVENT; i++)
+    if (vs_events_kind(&slice->snapshot->events, vs_slice_row(slice, slice->others[i])) == VS_EVENT_OOM)
+      found.first = slice->others[i];
   if (found.count != 0) found.time_us = vs_slice_time(slice, found.first);
   return found;
 }
@@ -114,18 +114,21 @@ static vs_status list_mapping_ends(const vs_host *host, vs_device_cache *device)
   return vs_sort_pairs(host, device->mapping_ends.data, device->mapping_ends.count);
 }
 
-vs_status vs_cached_moments(const vs_host *host, vs_device_cache *device, const vs_moment_index **out) {
+/* The index without its spans, unless they are already there. */
+static vs_status begin_moments(const vs_host *host, vs_device_cache *device) {
   const vs_lifetimes *lifetimes;
   VS_TRY(vs_cached_lifetimes(host, device, &lifetimes));
-  if (!device->has_moment_index) {
-    VS_TRY(vs_moment_index_build(host, lifetimes, &device->moments));
-    const vs_status status = list_mapping_ends(host, device);
-    if (status != VS_OK) {
-      vs_moment_index_deinit(host, &device->moments);
-      return status;
-    }
-    device->has_moment_index = true;
-  }
+  if (device->has_moment_index) return VS_OK;
+  VS_TRY(vs_moment_index_begin(host, lifetimes, &device->moments));
+  const vs_status status = list_mapping_ends(host, device);
+  if (status != VS_OK) vs_moment_index_deinit(host, &device->moments);
+  device->has_moment_index = status == VS_OK;
+  return status;
+}
+
+vs_status vs_cached_moments(const vs_host *host, vs_device_cache *device, const vs_moment_index **out) {
+  VS_TRY(begin_moments(host, device));
+  VS_TRY(vs_moment_index_add_spans(host, &device->moments));
   VS_ASSERT(device->has_lifetimes && device->moments.lifetimes == &device->lifetimes);
   *out = &device->moments;
   return VS_OK;
@@ -154,10 +157,10 @@ uint32_t vs_mapping_of_event(const vs_device_cache *device, uint32_t event) {
 }
 
 vs_status vs_cached_report(const vs_host *host, vs_device_cache *device, vs_report **out) {
-  const vs_moment_index *moments;
-  VS_TRY(vs_cached_moments(host, device, &moments));
-  if (!device->has_report)
-    VS_TRY(vs_report_build_with(host, moments, vs_cached_curves(device), &device->report));
+  if (!device->has_report) {
+    VS_TRY(begin_moments(host, device));
+    VS_TRY(vs_report_build_with(host, &device->moments, vs_cached_curves(device), &device->report));
+  }
   device->has_report = true;
   VS_ASSERT(device->report.lifetimes == &device->lifetimes && device->report.slice == device->slice);
   *out = &device->report;
@@ -303,7 +306,8 @@ static const char *check_span_cache(const vs_device_cache *device, const vs_span
 static const char *check_tables(const vs_device_cache *device) {
   const char *broken = device->has_lifetimes ? vs_lifetimes_check(&device->lifetimes) : NULL;
   if (broken == NULL && device->has_moment_index) broken = vs_mappings_check(&device->moments.mappings);
-  if (broken == NULL && device->has_moment_index) broken = vs_spans_check(&device->moments.spans);
+  if (broken == NULL && device->has_moment_index && device->moments.has_spans)
+    broken = vs_spans_check(&device->moments.spans);
   for (size_t i = 0; i < VS_CURVE_KINDS && device->has_curve_indexes && broken == NULL; i++)
     broken = vs_curve_index_check(&device->curve_indexes[i]);
   if (broken == NULL && device->replays.has_plan) broken = vs_replay_plan_check(&device->replays.plan);

@@ -113,7 +113,7 @@ static void write_peaks(const vs_call *call, const vs_report *r, const vs_select
   vs_jsonw_member_bool(json, "allocated_is_exact", r->allocated.is_exact);
   vs_jsonw_member_i64(json, "peak_requested_bytes", r->curves.curve[VS_CURVE_REQUESTED].peak);
   vs_reply_reserved(call, "peak_reserved_bytes", r->curves.curve[VS_CURVE_RESERVED].peak);
-  vs_jsonw_member_u64(json, "ooms", r->counts[VS_EVENT_OOM]);
+  vs_jsonw_member_u64(json, "ooms", r->slice->counts[VS_EVENT_OOM]);
   vs_jsonw_member_bool(json, "complete", is_complete);
 }
 

@@ -48,7 +48,8 @@ static void write_events(const vs_call *call, const char *key, const char *count
   vs_curve_reader reader;
   vs_curve_reader_init(&reader, reserved);
   vs_reply_array_begin(call->json, key);
-  for (uint32_t event = 0; event < slice->event_count; event++) {
+  for (uint32_t i = 0; i < slice->other_count; i++) {
+    const uint32_t event = slice->others[i];
     if (vs_events_kind(&slice->snapshot->events, vs_slice_row(slice, event)) != kind) continue;
     if (count++ >= top) continue;
     vs_jsonw_object_begin(call->json);

@@ -39,7 +39,7 @@ static void write_trace(const vs_call *call, const vs_times *times, const vs_rep
   vs_reply_object_begin(json, "trace");
   vs_jsonw_member_u64(json, "events", r->slice->event_count);
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-    vs_jsonw_member_u64(json, counts[i].key, r->counts[counts[i].kind]);
+    vs_jsonw_member_u64(json, counts[i].key, r->slice->counts[counts[i].kind]);
   for (size_t i = 0; i < VS_CURVE_KINDS; i++)
     vs_reply_i64_or_null(json, baselines[i], i != VS_CURVE_RESERVED || vs_reply_knows_segments(call),
                          r->curves.curve[i].baseline);
@@ -64,8 +64,6 @@ static void write_metadata(vs_call *call, const vs_groups *groups) {
 
 static void write_peak(vs_call *call, const vs_report *r) {
   vs_jsonw *json = call->json;
-  vs_curve_cursor cursor = vs_curve_cursor_at_start(r->slice, &r->curves);
-  vs_curve_cursor_move(&cursor, r->peak_moment);
   vs_reply_object_begin(json, "peak");
   vs_jsonw_member_i64(json, "allocated_bytes", r->allocated.peak);
   vs_jsonw_member_bool(json, "allocated_is_exact", r->allocated.is_exact);
@@ -75,7 +73,8 @@ static void write_peak(vs_call *call, const vs_report *r) {
   vs_reply_time(json, "time_us", r->peak_time_us);
   vs_jsonw_member_u64(json, "count", r->peak_set.rows.count);
   vs_jsonw_member_u64(json, "pending_bytes", r->peak_set.pending_bytes);
-  vs_reply_reserved(call, "reserved_bytes", cursor.values[VS_CURVE_RESERVED]);
+  vs_reply_reserved(call, "reserved_bytes",
+                    vs_curve_at(r->slice, &r->curves, VS_CURVE_RESERVED, r->peak_moment));
   vs_reply_array_begin(json, "owners");
   for (size_t i = 0; i < at_most(call, r->peak_by_line.list.count); i++)
     vs_reply_group_value(call, VS_BY_LINE, &r->peak_by_line.list.data[i], r->peak_by_line.bytes);

@@ -218,7 +218,7 @@ static void put_other_gpu(vs_lines *lines, const vs_call *call) {
 
 /* Without events of requests and frees only the end state is known. */
 static bool has_history(const vs_oom_answer *answer) {
-  const uint64_t *counts = answer->told.report->counts;
+  const uint32_t *counts = answer->told.report->slice->counts;
   return counts[VS_EVENT_ALLOC] + counts[VS_EVENT_FREE_REQUESTED] + counts[VS_EVENT_OOM] != 0;
 }
 

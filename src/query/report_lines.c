@@ -61,8 +61,6 @@ static bool read_alike(const vs_lines *lines, uint64_t a, uint64_t b) {
 static void put_peak(vs_lines *lines, const vs_told *told, uint64_t requested) {
   const vs_report *r = told->report;
   const uint64_t allocated = vs_told_bytes(r->allocated.peak);
-  vs_curve_cursor cursor = vs_curve_cursor_at_start(r->slice, &r->curves);
-  vs_curve_cursor_move(&cursor, r->peak_moment);
   lines->bytes = allocated;
   lines->has_bytes = true;
   put_estimate(&lines->value, &r->allocated);
@@ -81,7 +79,8 @@ static void put_peak(vs_lines *lines, const vs_told *told, uint64_t requested) {
   if (r->peak_moment >= 0 && r->peak_time_us != VS_NO_TIME)
     vs_line_put(lines, " (event %N)", (uint64_t)r->peak_moment);
   if (vs_reply_knows_segments(lines->call))
-    vs_line_put(lines, "; %B reserved", vs_told_bytes(cursor.values[VS_CURVE_RESERVED]));
+    vs_line_put(lines, "; %B reserved",
+                vs_told_bytes(vs_curve_at(r->slice, &r->curves, VS_CURVE_RESERVED, r->peak_moment)));
   vs_told_when_put(&lines->brief, told, r->peak_moment, r->peak_time_us);
 }
 

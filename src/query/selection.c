@@ -77,7 +77,7 @@ static vs_status collect(const vs_call *call, const vs_moment_index *moments, vs
     case VS_MEASURE_allocated: return collect_between(host, lifetimes, low, high, false, &out->set);
     case VS_MEASURE_average: return collect_between(host, lifetimes, low, high, true, &out->set);
   }
-  return vs_liveset_at(host, lifetimes, &moments->spans, out->at, &out->set);
+  return vs_liveset_at(host, lifetimes, vs_moment_index_spans(moments), out->at, &out->set);
 }
 
 /* The range of an average: by time if its times differ, else by events. */

@@ -1,7 +1,8 @@
 #include "query/told.h"
 
 bool vs_report_has_trace(const vs_report *r) {
-  return r->counts[VS_EVENT_ALLOC] + r->counts[VS_EVENT_FREE_REQUESTED] + r->counts[VS_EVENT_OOM] != 0;
+  const uint32_t *counts = r->slice->counts;
+  return counts[VS_EVENT_ALLOC] + counts[VS_EVENT_FREE_REQUESTED] + counts[VS_EVENT_OOM] != 0;
 }
 
 bool vs_told_since_put(vs_text *text, const vs_told *told, int64_t time_us) {

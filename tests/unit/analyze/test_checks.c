@@ -83,7 +83,8 @@ static void test_lifetimes(void **state) {
   EXPECT_FOUND(vs_lifetimes_check(lifetimes), row->start, row[1].start);
   EXPECT_FOUND(vs_lifetimes_check(lifetimes), row->end, row->start);
   EXPECT_FOUND(vs_lifetimes_check(lifetimes), row->block, 0);
-  EXPECT_FOUND(vs_lifetimes_check(lifetimes), lifetimes->places.data[4], 5);
+  EXPECT_FOUND(vs_lifetimes_check(lifetimes), lifetimes->ranks.data[4], 5);
+  EXPECT_FOUND(vs_lifetimes_check(lifetimes), lifetimes->addresses.data[1], 0);
 }
 
 static void test_mappings(void **state) {

@@ -29,9 +29,9 @@ static void test_parts_fit(void **state) {
   const vs_slice *slice = made_slice(&m, 0);
   expect_ok(vs_report_build(m.host, slice, &report));
   assert_ptr_equal(report.slice, slice);
-  assert_int_equal(report.counts[VS_EVENT_ALLOC], 2);
-  assert_int_equal(report.counts[VS_EVENT_OOM], 1);
-  assert_int_equal(report.counts[VS_EVENT_UNKNOWN], 0);
+  assert_int_equal(report.slice->counts[VS_EVENT_ALLOC], 2);
+  assert_int_equal(report.slice->counts[VS_EVENT_OOM], 1);
+  assert_int_equal(report.slice->counts[VS_EVENT_UNKNOWN], 0);
   assert_int_equal(report.end.all.requested, 2 * MiB);
   assert_int_equal(report.curves.curve[VS_CURVE_REQUESTED].peak, 7 * MiB);
   assert_int_equal(report.peak_moment, 2);

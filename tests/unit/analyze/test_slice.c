@@ -1,4 +1,5 @@
 /* Devices, moments, and the questions about segments by address. */
+#include "support/random.h"
 #include "unit/analyze/made.h"
 
 static void test_devices(void **state) {
@@ -35,6 +36,35 @@ static void test_devices(void **state) {
   assert_int_equal(host->event_count, 2);
   assert_int_equal(vs_slice_row(host, 1), 2);
   assert_null(vs_slices_find(&m.slices, 0));
+  made_end(&m);
+}
+
+/* Events of all kinds on three devices, against a scan of each trace. */
+static void test_kinds(void **state) {
+  (void)state;
+  made m = made_begin();
+  test_random random = {5};
+  for (int32_t device = 0; device < 3; device++) {
+    const uint64_t kinds = device == 1 ? VS_EVENT_FREE_COMPLETED + 1 : VS_EVENT_KIND_COUNT;
+    for (int i = 0; i < 200; i++)
+      (void)made_event(&m, (vs_event_kind)random_below(&random, kinds), 512 * random_below(&random, 9), 8);
+    made_trace(&m, device);
+  }
+  for (int32_t device = 0; device < 3; device++) {
+    const vs_slice *slice = made_slice(&m, device);
+    uint32_t counts[VS_EVENT_KIND_COUNT + 1] = {0}, others = 0;
+    for (uint32_t event = 0; event < slice->event_count; event++) {
+      const vs_event_kind kind = vs_events_kind(&slice->snapshot->events, vs_slice_row(slice, event));
+      counts[kind]++;
+      if (kind == VS_EVENT_ALLOC || kind == VS_EVENT_FREE_REQUESTED || kind == VS_EVENT_FREE_COMPLETED)
+        continue;
+      assert_true(others < slice->other_count);
+      assert_int_equal(slice->others[others++], event);
+    }
+    assert_int_equal(others, slice->other_count);
+    assert_int_equal(others == 0, device == 1);
+    assert_memory_equal(counts, slice->counts, sizeof counts);
+  }
   made_end(&m);
 }
 
@@ -113,6 +143,7 @@ static void test_segments_by_address(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_devices),
+      cmocka_unit_test(test_kinds),
       cmocka_unit_test(test_moments),
       cmocka_unit_test(test_closing),
       cmocka_unit_test(test_segments_by_address),

@@ -1,5 +1,6 @@
 /* The address space, replayed backwards. */
 #include "analyze/state.h"
+#include "support/random.h"
 #include "unit/analyze/made.h"
 
 #define MiB UINT64_C(0x100000)
@@ -38,6 +39,44 @@ static void expect_block(const vs_state *state, size_t at, uint64_t address, uin
   assert_int_equal(state->blocks.data[at].size, size);
   assert_int_equal(state->blocks.data[at].requested, requested);
   assert_int_equal(state->blocks.data[at].is_pending, is_pending);
+}
+
+/* A small random trace: at every moment an index without spans answers as one with them. */
+static void test_without_spans(void **state) {
+  (void)state;
+  test_random random = {7};
+  made m = made_begin();
+  bool live[16] = {false};
+  for (int i = 0; i < 300; i++) {
+    const size_t at = (size_t)random_below(&random, 16);
+    (void)made_event(&m, live[at] ? VS_EVENT_FREE_COMPLETED : VS_EVENT_ALLOC, 4096 * (1 + at),
+                     512 * (1 + at % 8));
+    live[at] = !live[at];
+  }
+  made_trace(&m, 0);
+  vs_lifetimes lifetimes;
+  vs_moment_index with, without;
+  expect_ok(vs_lifetimes_build(m.host, made_slice(&m, 0), &lifetimes));
+  expect_ok(vs_moment_index_build(m.host, &lifetimes, &with));
+  expect_ok(vs_moment_index_begin(m.host, &lifetimes, &without));
+  assert_non_null(vs_moment_index_spans(&with));
+  assert_null(vs_moment_index_spans(&without));
+  for (vs_moment moment = VS_AT_START; moment <= vs_slice_end(lifetimes.slice); moment++) {
+    vs_state a, b;
+    expect_ok(vs_state_at(m.host, &with, moment, &a));
+    expect_ok(vs_state_at(m.host, &without, moment, &b));
+    assert_int_equal(a.blocks.count, b.blocks.count);
+    for (size_t i = 0; i < a.blocks.count; i++)
+      assert_int_equal(a.blocks.data[i].lifetime, b.blocks.data[i].lifetime);
+    vs_state_deinit(m.host, &a);
+    vs_state_deinit(m.host, &b);
+  }
+  expect_ok(vs_moment_index_add_spans(m.host, &without));
+  assert_int_equal(without.spans.count, with.spans.count);
+  vs_moment_index_deinit(m.host, &with);
+  vs_moment_index_deinit(m.host, &without);
+  vs_lifetimes_deinit(m.host, &lifetimes);
+  made_end(&m);
 }
 
 static void test_the_end_is_exact(void **state) {
@@ -241,6 +280,7 @@ static void test_what_is_one_segment(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_what_is_one_segment),
+      cmocka_unit_test(test_without_spans),
       cmocka_unit_test(test_the_end_is_exact),
       cmocka_unit_test(test_segments_come_and_go),
       cmocka_unit_test(test_expandable),

@@ -1,3 +1,4 @@
+#include "support/random.h"
 #include "support/test.h"
 
 #include <limits.h>
@@ -170,6 +171,27 @@ static void ranges(void **state) {
   assert_false(vs_parse_range((vs_str){0}, &first, &last));
 }
 
+/* Texts of two letters, so that parts begin often and are seldom there as a whole. */
+static void one_of_several_parts(void **state) {
+  (void)state;
+  static const char *const parts[] = {"abba", "bbb", "baab", "c"};
+  const size_t count = sizeof parts / sizeof *parts;
+  test_random random = {3};
+  unsigned found = 0;
+  for (int round = 0; round < 2000; round++) {
+    char letters[12];
+    for (size_t i = 0; i < sizeof letters; i++)
+      letters[i] = "abc"[random_below(&random, 40) == 0 ? 2 : random_below(&random, 2)];
+    const vs_str text = {letters, (size_t)random_below(&random, sizeof letters + 1)};
+    const size_t some = (size_t)random_below(&random, count + 1);
+    bool contains = false;
+    for (size_t i = 0; i < some; i++) contains |= vs_str_contains(text, vs_str_from(parts[i]));
+    assert_int_equal(vs_str_contains_any(text, parts, some), contains);
+    found += contains;
+  }
+  assert_in_range(found, 500, 1500);
+}
+
 static void failing(void **state) {
   (void)state;
   vs_error error;
@@ -191,6 +213,7 @@ int main(void) {
       cmocka_unit_test(first_failure_sticks),
       cmocka_unit_test(parsing),
       cmocka_unit_test(ranges),
+      cmocka_unit_test(one_of_several_parts),
       cmocka_unit_test(failing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
