@@ -121,7 +121,7 @@ static vs_exit merge(merging *m, const vs_rank_files *ranks, vs_merge_format for
 }
 
 vs_exit vs_cli_merge(vs_cli *cli) {
-  vs_merge_format format;
+  vs_merge_format format = VS_MERGE_FORMATS;
   vs_rank_files ranks;
   vs_exit code = choose_format(cli, &format);
   if (code != VS_EXIT_OK) return code;
