@@ -53,7 +53,9 @@ class Picture:
         return [(*self.tip(p), p.get("fill"), heights(p.get("d"))) for p in reversed(paths)]
 
     def legend(self):
-        return [(*self.tip(g), [t for t in self.all("text", g)]) for g in self.all("g") if "transform" not in g.attrib and len(g) and self.local(g[0]) == "rect"]
+        """The rows of bands: (label, bytes at the moment, cells)."""
+        rows = [g for g in self.all("g") if "transform" not in g.attrib and len(g) and self.local(g[0]) == "rect"]
+        return [(*self.tip(g), self.all("text", g)) for g in rows]
 
     def line(self, name):
         found = [e for e in self.root.iter() if e.get("id") == name]
