@@ -67,6 +67,12 @@ typedef struct vs_telemetry_account {
   vs_metric time_us, start_us;                   /* how long it had a context; its start, since 1970 */
 } vs_telemetry_account;
 
+/* An XID error: what the driver calls a fault of a card, by a number. */
+typedef struct vs_telemetry_xid {
+  uint32_t unit; /* the card */
+  uint32_t number;
+} vs_telemetry_xid;
+
 typedef enum vs_driver_text {
   VS_DRIVER_VERSION,      /* "590.48.01" */
   VS_DRIVER_NVML_VERSION, /* "13.590.48.01": of the library */
@@ -105,6 +111,12 @@ typedef struct vs_telemetry_ops {
   vs_metric (*processes)(void *ctx, uint32_t unit, uint32_t kinds, const vs_telemetry_process **list);
   /* The processes in the driver's accounting, in the same form. */
   vs_metric (*accounts)(void *ctx, uint32_t unit, const vs_telemetry_account **list);
+
+  /* Has the XID errors of a card reported from now on. */
+  vs_metric (*watch_xids)(void *ctx, uint32_t unit);
+  /* Waits for the next one of any watched card, at most so long. The value is 1, and *xid it, or 0: none came. If several came since the last
+   * call, the driver may tell the last number for each of them. */
+  vs_metric (*next_xid)(void *ctx, uint32_t milliseconds, vs_telemetry_xid *xid);
 
   vs_metric (*driver)(void *ctx, vs_driver_text which, char *text);
   /* The file that the driver's library was loaded from; "" where there is none. Borrowed until reopen or close. */

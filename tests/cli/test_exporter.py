@@ -297,6 +297,85 @@ def wait_for(is_so, patience_s=60):
         time.sleep(0.05)
 
 
+# ---- XID errors: the driver tells each once, to the one that waits
+
+
+def two(first="", second="", driver=""):
+    """A machine with two GPUs, and lines for each of them and for the driver."""
+    return f"{driver}\ninclude = h200.txt\n\n[card 0]\nuuid = GPU-0\n[card like 0]\nuuid = GPU-1\n{second}\n[card 0]\n{first}\n"
+
+
+def xids(samples):
+    """{(gpu, xid): errors}, {gpu: last}, {gpu: when}, {gpu, reason: 1}"""
+    counts = {tuple(dict(pairs)[label] for label in ("gpu", "xid")): count
+              for (name, pairs), count in samples.items() if name == "vramscope_gpu_xid_errors_total"}
+    last, when = values(samples, "vramscope_gpu_last_xid"), values(samples, "vramscope_gpu_last_xid_timestamp_seconds")
+    return counts, last, when, values(samples, "vramscope_gpu_unknown", figure="vramscope_gpu_last_xid")
+
+
+def test_xid_errors(exporter, machine):
+    began = time.time()
+    with exporter(two(), "--dcgm-names") as it:
+        assert xids(it.samples()) == ({}, {"gpu=0": 0, "gpu=1": 0}, {}, {})
+        machine(two("xid = 31 13"))
+        wait_for(lambda: xids(it.samples())[0] == {("0", "31"): 1, ("0", "13"): 1})
+        machine(two("xid = 31 13 31 4242", "xid = 79"))
+        wait_for(lambda: sum(xids(it.samples())[0].values()) == 5)
+        samples = it.samples()
+        counts, last, when, unknown = xids(samples)
+        assert counts == {("0", "31"): 2, ("0", "13"): 1, ("0", "4242"): 1, ("1", "79"): 1}
+        assert (last, unknown) == ({"gpu=0": 4242, "gpu=1": 79}, {})
+        assert set(when) == {"gpu=0", "gpu=1"} and all(began <= time_s <= time.time() for time_s in when.values())
+        assert {value for (name, _), value in samples.items() if name == "DCGM_FI_DEV_XID_ERRORS"} == {4242, 79}
+        texts = {dict(pairs)["xid"]: dict(pairs).get("text", "") for name, pairs in samples if name == "vramscope_gpu_xid_errors_total"}
+        assert texts["79"] == "the GPU has fallen off the bus" and texts["4242"] == "" and "kernel" in texts["13"]
+
+
+def test_so_many_different_xid_errors(exporter):
+    with exporter(two("xid = " + " ".join(str(1000 + i) for i in range(30)))) as it:
+        wait_for(lambda: sum(xids(it.samples())[0].values()) == 30)
+        counts = xids(it.samples())[0]
+        assert len(counts) == 25 and counts["0", "other"] == 6
+
+
+def test_a_lost_gpu_keeps_its_xid_error(exporter, machine):
+    with exporter(two()) as it:
+        machine(two(second="xid = 79\nlost = 15"))
+        wait_for(lambda: "gpu=1,reason=lost" in xids(it.samples())[3])
+        counts, last, _, _ = xids(it.samples())
+        assert counts == {("1", "79"): 1} and last["gpu=1"] == 79
+        machine(two(second="xid = 79", driver="returns = nvmlEventSetWait_v2 1"))  # the driver is loaded again
+        wait_for(lambda: "gpu=1,reason=lost" not in xids(it.samples())[3])
+        machine(two("xid = 48", "xid = 79"))
+        wait_for(lambda: xids(it.samples())[0] == {("1", "79"): 1, ("0", "48"): 1})
+        assert xids(it.samples())[3] == {}
+
+
+@pytest.mark.parametrize(("line", "reason"), (
+    ("missing = nvmlEventSetCreate", "no_function"),
+    ("returns = nvmlDeviceRegisterEvents 3", "not_supported"),
+    ("returns = nvmlEventSetCreate 4", "no_permission"),
+))
+def test_a_driver_that_reports_no_xid_errors(exporter, line, reason):
+    with exporter(two("xid = 13", driver=line)) as it:
+        assert xids(it.samples()) == ({}, {}, {}, {f"gpu=0,reason={reason}": 1, f"gpu=1,reason={reason}": 1})
+
+
+def test_waiting_for_xid_errors_fails_for_a_while(exporter, machine):
+    with exporter(two("xid = 13")) as it:
+        wait_for(lambda: xids(it.samples())[0] == {("0", "13"): 1})
+        machine(two("xid = 13", driver="returns = nvmlEventSetWait_v2 999"))
+        wait_for(lambda: len(xids(it.samples())[3]) == 2)
+        assert xids(it.samples())[:2] == ({("0", "13"): 1}, {"gpu=0": 13})  # what is known stays; that the other has none is not
+        machine(two("xid = 13 31", driver="missing = nvmlEventSetWait_v2"))  # by the older call
+        wait_for(lambda: xids(it.samples())[0] == {("0", "13"): 1, ("0", "31"): 1})
+        assert xids(it.samples())[1] == {"gpu=0": 31, "gpu=1": 0}
+
+
+def test_once_tells_nothing_of_xid_errors(once):
+    assert not [name for name, _ in once(two("xid = 13"), "--dcgm-names") if "xid" in name.lower()]
+
+
 def test_a_driver_that_hangs(exporter, machine):
     with exporter(LOADED) as it:
         machine(f"slow = nvmlDeviceGetMemoryInfo_v2 20000000\n{LOADED}")
@@ -509,6 +588,7 @@ def test_the_files_of_the_fleet_name_metrics_that_there_are(once):
     # Every metric that the dashboard and the alerts use is a family of the exporter.
     process_only = set(process_families())
     have = {name for name, _ in once(LOADED)} | process_only | {"vramscope_gpu_retired_pages", "vramscope_gpu_retired_pages_pending"}
+    have |= {"vramscope_gpu_xid_errors_total", "vramscope_gpu_last_xid", "vramscope_gpu_last_xid_timestamp_seconds"}
     for file in ("dashboard.json", "alerts.yml"):
         used = set(re.findall(r"vramscope_[a-z_]+", (FLEET / file).read_text()))
         assert used and used <= have, used - have
@@ -520,7 +600,7 @@ def test_the_guide_has_all_metrics(once):
     guide = (ROOT / "docs" / "guide" / "exporter.md").read_text()
     rows = dict(re.findall(r"^\| `(vramscope_gpu_\w+)` \| ([^|]*) \|", guide, re.M))
     families = (ROOT / "src" / "faces" / "exporter" / "families.def").read_text()
-    names = re.findall(r"^VS_(?:MEMORY|SERIES)\(\"(\w+)\"", families, re.M)
+    names = re.findall(r"^VS_(?:MEMORY|SERIES|XID)\(\"(\w+)\"", families, re.M)
     have = {name for name, _ in once(LOADED, "--dcgm-names")}
     assert {name for name in have if name.startswith("vramscope_gpu_")} <= set(rows) | {"vramscope_gpu_info", "vramscope_gpu_unknown", "vramscope_gpu_processes"}
     assert len(set(rows) - {"vramscope_gpu_processes"}) == len(set(names))

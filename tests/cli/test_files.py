@@ -228,7 +228,7 @@ def test_signal_leaves_nothing(folder, options):
 # Exports
 
 
-@pytest.mark.parametrize("form", ("pickle", "json", "vram", "csv", "sql", "collapsed", "speedscope", "pprof", "perfetto"))
+@pytest.mark.parametrize("form", ("pickle", "json", "vram", "csv", "sql", "collapsed", "speedscope", "pprof", "perfetto", "svg"))
 def test_export(vramscope, folder, form):
     done = vramscope("export", "-o", "out", "snapshot.pickle", form)
     assert done.code == 0 and done.err.startswith("Wrote out: opens in ")

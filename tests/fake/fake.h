@@ -16,6 +16,13 @@ extern fake_scenario fake_machine;
 /* Reads the scenario where it changed, takes its time, and answers what the scenario wants this function to. */
 nvmlReturn_t fake_enter(const char *function, bool needs_init);
 
+/* events.c: takes over the errors of a scenario that was read, and forgets which were told. The lock of the machine is held. */
+void fake_events_take(void);
+void fake_events_forget(void);
+/* The machine's lock. A thread that makes a set of events never reads a scenario again: it only waits while others ask. */
+void fake_lock(bool is_taken);
+void fake_never_refresh(void);
+
 /* Finds the card of a handle. A card with `lost = 15` answers everything with that. */
 nvmlReturn_t fake_card_of(const char *function, nvmlDevice_t device, fake_card **card);
 

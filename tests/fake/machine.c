@@ -18,6 +18,13 @@ static unsigned users;
 static char path[4096];       /* of the scenario */
 static struct timespec stamp; /* when it was written last, and by which name on the disk */
 static ino_t inode;
+static _Thread_local bool only_waits;
+
+void fake_never_refresh(void) { only_waits = true; }
+void fake_lock(bool is_taken) {
+  if (is_taken) pthread_mutex_lock(&lock);
+  else pthread_mutex_unlock(&lock);
+}
 
 /* Reads the fake_machine, if it is another than before. A new file takes an old one's place at once, by renaming; cards keep
  * their handles. */
@@ -34,13 +41,14 @@ static void refresh(bool must) {
   stamp = now.st_mtim;
   inode = now.st_ino;
   fake_read(&fake_machine, path);
+  fake_events_take();
 }
 
 nvmlReturn_t fake_enter(const char *function, bool needs_init) {
   uint64_t microseconds = 0;
   pthread_mutex_lock(&lock);
   const unsigned used_by = users;
-  if (used_by != 0) refresh(false);
+  if (used_by != 0 && !only_waits) refresh(false);
   pthread_mutex_unlock(&lock);
   for (uint32_t i = 0; i < fake_machine.slow_count; i++)
     if (strcmp(fake_machine.slow[i].name, function) == 0) microseconds = fake_machine.slow[i].number;
@@ -93,6 +101,7 @@ static nvmlReturn_t begin(const char *function) {
   pthread_mutex_lock(&lock);
   if (users == 0) {
     snprintf(path, sizeof path, "%s", given == NULL ? "" : given);
+    fake_events_forget();
     refresh(true);
   }
   pthread_mutex_unlock(&lock);

@@ -96,6 +96,14 @@ static void add_account(const place *at, fake_card *card, char *text) {
 }
 
 /* NAME... with one number for all of them, or NAME NUMBER... */
+static void add_xids(const place *at, fake_card *card, char *text) {
+  char *rest = NULL;
+  for (char *number = strtok_r(text, " ", &rest); number != NULL; number = strtok_r(NULL, " ", &rest)) {
+    if (card->xid_count == MOST_EVENTS) wrong(at, "too many XID errors");
+    card->xids[card->xid_count++] = (uint32_t)need_number(at, number);
+  }
+}
+
 static void add_calls(const place *at, fake_call *calls, uint32_t *count, char *text,
                       const uint64_t *number) {
   char *rest = NULL;
@@ -161,6 +169,7 @@ static void read_into(fake_scenario *s, const char *path) {
       card = &s->system;
     } else if (strcmp(key, "process") == 0) add_process(&at, card, value);
     else if (strcmp(key, "account") == 0) add_account(&at, card, value);
+    else if (strcmp(key, "xid") == 0) add_xids(&at, card, value);
     else if (strcmp(key, "missing") == 0) add_calls(&at, s->returns, &s->return_count, value, &none);
     else if (strcmp(key, "returns") == 0) add_calls(&at, s->returns, &s->return_count, value, NULL);
     else if (strcmp(key, "slow") == 0) add_calls(&at, s->slow, &s->slow_count, value, NULL);

@@ -11,6 +11,7 @@ enum {
   MOST_VALUES = 192,
   MOST_PROCESSES = 64,
   MOST_NAMES = 64,
+  MOST_EVENTS = 64,
   NOT_SUPPORTED = 3,
 };
 
@@ -43,6 +44,8 @@ typedef struct fake_card {
   uint32_t process_count;
   fake_account accounts[MOST_PROCESSES];
   uint32_t account_count;
+  uint32_t xids[MOST_EVENTS]; /* in the order in which they happen */
+  uint32_t xid_count;
 } fake_card;
 
 typedef struct fake_call { /* a function that is slow or absent, and how long it takes or what it returns */

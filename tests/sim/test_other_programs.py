@@ -67,7 +67,7 @@ NVML = """
               "c_nvmlConfComputeSystemCaps_t", "c_nvmlSystemConfComputeSettings_v1_t", "c_nvmlTemperature_v1_t",
               "c_nvmlMarginTemperature_v1_t", "c_nvmlDeviceAddressingMode_t", "c_nvmlDramEncryptionInfo_t",
               "c_nvmlC2cModeInfo_v1_t", "c_nvmlHostname_v1_t", "c_nvmlDeviceAttributes", "c_nvmlEccSramErrorStatus_v1_t",
-              "c_nvmlRowRemapperHistogramValues", "c_nvmlAccountingStats_t")}
+              "c_nvmlRowRemapperHistogramValues", "c_nvmlAccountingStats_t", "c_nvmlEventData_t")}
     h = n.nvmlDeviceGetHandleByIndex(1)
     old, new = n.nvmlDeviceGetMemoryInfo(h), n.nvmlDeviceGetMemoryInfo(h, version=n.nvmlMemory_v2)
     cuda = ctypes.CDLL("libcuda.so.1")
@@ -108,7 +108,7 @@ def test_nvml_binding(python):
         "c_nvmlConfComputeSystemState_t": 12, "c_nvmlConfComputeSystemCaps_t": 8, "c_nvmlSystemConfComputeSettings_v1_t": 20, "c_nvmlTemperature_v1_t": 12,
         "c_nvmlMarginTemperature_v1_t": 8, "c_nvmlDeviceAddressingMode_t": 8, "c_nvmlDramEncryptionInfo_t": 8,
         "c_nvmlC2cModeInfo_v1_t": 4, "c_nvmlHostname_v1_t": 64, "c_nvmlDeviceAttributes": 40,
-        "c_nvmlEccSramErrorStatus_v1_t": 104, "c_nvmlRowRemapperHistogramValues": 20, "c_nvmlAccountingStats_t": 56}
+        "c_nvmlEccSramErrorStatus_v1_t": 104, "c_nvmlRowRemapperHistogramValues": 20, "c_nvmlAccountingStats_t": 56, "c_nvmlEventData_t": 32}
     assert found["count"] == 2 and found["name"] == "NVIDIA GeForce RTX 4090 (simulated)"
     assert found["bus"] == "00000000:02:00.0" and found["by_uuid"] == 1 and found["capability"] == [8, 9]
     assert found["pcie"] == [[5, 5, 16], [4, 4, 16]] and found["confidential"] == [0, 0, 1]

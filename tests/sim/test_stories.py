@@ -1,5 +1,7 @@
 """docs/stories.md shows real output: every command in it is run again, in order and in one folder. UPDATE_GOLDEN=1 writes the page. How long a run took and
-the numbers of processes are not compared; of a dry run the page has the report up to the table of GPUs, without the program's own output."""
+the numbers of processes are not compared; of a dry run the page has the report up to the table of GPUs, without the program's own output. The pictures in
+docs/stories are of the snapshots of these runs (`--snapshot NAME.pickle`, then `vramscope export NAME.pickle svg --axis event`): over events, since no two runs
+take the same time."""
 
 import os
 import re
@@ -15,8 +17,27 @@ ROOT = Path(__file__).parents[2]
 NAME = "docs/stories.md"
 PAGE = ROOT / NAME
 PROGRAMS = ROOT / "examples" / "stories"
-TOOK = re.compile(r"^(Ran {12}(?:[0-9]+ steps in )?)[0-9.]+ s", re.M)
+TOOK = re.compile(r"^(Ran {12}(?:[0-9]+ steps in )?)(?:[0-9]+ min )?[0-9.]+ s\b", re.M)
 PROCESS = 12345
+FOLDER = PAGE.parent / "stories"
+MOST_BYTES = 24_000
+# Which dry run each picture is of, by the end of the command.
+PICTURES = {
+    "leak": "--gpu 24GiB -- python leak.py",
+    "leak_mended": "python leak.py mended",
+    "logits": "python logits.py",
+    "logits_mended": "python logits.py mended",
+    "lengths": "--gpu 24GiB -- python lengths.py",
+    "lengths_expandable": "expandable_segments:True -- python lengths.py",
+    "kv_cache": "python kv_cache.py",
+    "nccl": "python nccl.py > nccl.json",
+    "checkpointing": "--snapshot blocks.pickle -- python checkpointing.py",
+    "checkpointing_mended": "--gpu 24GiB -- python checkpointing.py mended",
+    "optimizer_state": "--gpu 24GiB -- python optimizer_state.py",
+    "fsdp": "python fsdp.py",
+    "cuda_graphs": "python cuda_graphs.py > graphs.json",
+    "record_stream": "python record_stream.py > streams.json",
+}
 
 
 COMMANDS = [command for block in pages.blocks_of(__file__)[NAME] for command, _ in pages.commands(block)]
@@ -56,10 +77,19 @@ def ask(tmp_path_factory):
     environment = {**os.environ, "PATH": path, "COLUMNS": "100", "LC_ALL": "C.UTF-8"}
 
     def run(command):
-        done = subprocess.run(["bash", "-c", command], cwd=here, env=environment, capture_output=True, text=True, timeout=300, check=False)
+        names = [name for name, end in PICTURES.items() if command.endswith(end)]
+        asked = command.replace(" dryrun ", f" dryrun --snapshot {names[0]}.pickle ", 1) if names and "--snapshot" not in command else command
+        done = subprocess.run(["bash", "-c", asked], cwd=here, env=environment, capture_output=True, text=True, timeout=300, check=False)
         assert done.returncode in (0, 1), f"{command}\n{done.stderr}"
+        for name in names:
+            snapshot = f"{name}.pickle"
+            if asked == command:  # it has a snapshot of another name
+                shutil.copy(here / re.search(r"--snapshot (\S+)", command)[1], here / snapshot)
+            subprocess.run(["vramscope", "export", "-q", snapshot, "svg", "--axis", "event", "-o", f"{name}.svg"], cwd=here, env=environment, check=True,
+                           timeout=60)
         return told(done.stdout)
 
+    run.folder = here
     return run
 
 
@@ -76,6 +106,20 @@ def test_the_page_shows_what_is_printed(real):
     if os.environ.get("UPDATE_GOLDEN") == "1":
         PAGE.write_text(made)
     assert PAGE.read_text() == made
+
+
+def test_the_pictures_are_of_these_runs(real, ask):
+    shown = set(re.findall(r"!\[[^\]]+\]\(stories/(\w+)\.svg\)", PAGE.read_text()))
+    assert shown == set(PICTURES)
+    for name, end in PICTURES.items():
+        assert sum(command.endswith(end) for command in real) == 1, name
+        made = (ask.folder / f"{name}.svg").read_bytes()
+        if os.environ.get("UPDATE_GOLDEN") == "1":
+            FOLDER.mkdir(exist_ok=True)
+            (FOLDER / f"{name}.svg").write_bytes(made)
+        assert made == (FOLDER / f"{name}.svg").read_bytes(), name
+        assert len(made) < MOST_BYTES, name
+    assert {path.stem for path in FOLDER.iterdir()} == set(PICTURES)
 
 
 @pytest.mark.parametrize("name", ("nccl", "graphs"))  # a table whose first column is as wide as the process' row, and one that is wider

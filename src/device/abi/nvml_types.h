@@ -17,6 +17,15 @@ typedef enum nvmlReturn_t {
 typedef struct nvmlDevice_st *nvmlDevice_t;
 typedef struct nvmlUnit_st *nvmlUnit_t;
 
+/* ---- events of cards */
+typedef struct nvmlEventSet_st *nvmlEventSet_t;
+typedef struct nvmlEventData_t {
+  nvmlDevice_t device;
+  unsigned long long eventType, eventData;       /* of an XID error its number; 999: unknown */
+  unsigned int gpuInstanceId, computeInstanceId; /* not of the oldest version of the call */
+} nvmlEventData_t;
+enum { VS_NVML_EVENT_XID = 8 }; /* nvmlEventTypeXidCriticalError */
+
 typedef struct nvmlPciInfo_v1_t {
   char busId[16];
   unsigned int domain, bus, device, pciDeviceId;

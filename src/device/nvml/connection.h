@@ -33,7 +33,8 @@ typedef struct vs_nvml {
   vs_nvml_api api;
   VS_VEC(vs_nvml_unit) units;
   vs_nvml_rung rungs[VS_NVML_KINDS];
-  int cuda; /* the newest CUDA that the driver supports: 13010 is 13.1; 0: unknown */
+  nvmlEventSet_t events; /* of the cards whose XID errors are watched; NULL: none is */
+  int cuda;              /* the newest CUDA that the driver supports: 13010 is 13.1; 0: unknown */
 
   /* The last lists. `entries` has what the driver writes, with space for the largest layout. */
   VS_VEC(nvmlProcessDetail_v1_t) entries;
@@ -53,6 +54,11 @@ vs_metric vs_nvml_text(void *ctx, uint32_t unit, vs_metric_text_id id, char *tex
 vs_metric vs_nvml_driver(void *ctx, vs_driver_text which, char *text);
 vs_metric vs_nvml_processes(void *ctx, uint32_t unit, uint32_t kinds, const vs_telemetry_process **list);
 vs_metric vs_nvml_accounts(void *ctx, uint32_t unit, const vs_telemetry_account **list);
+
+/* ---- xids.c: likewise */
+vs_metric vs_nvml_watch_xids(void *ctx, uint32_t unit);
+vs_metric vs_nvml_next_xid(void *ctx, uint32_t milliseconds, vs_telemetry_xid *xid);
+void vs_nvml_forget_xids(vs_nvml *nvml);
 
 /* The driver's CUDA version in *version. */
 nvmlReturn_t vs_nvml_read_cuda(vs_nvml_api *api, int *version);

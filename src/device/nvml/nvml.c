@@ -30,6 +30,7 @@ static nvmlReturn_t init(vs_nvml_api *api) {
 
 static void disconnect(vs_nvml *nvml) {
   VS_ASSERT(nvml->is_open || nvml->units.count == 0);
+  if (nvml->is_open) vs_nvml_forget_xids(nvml);
   if (nvml->is_open) (void)VS_NVML_CALL(&nvml->api, nvmlShutdown);
   nvml->is_open = false;
   nvml->units.count = 0;
@@ -125,6 +126,8 @@ static const vs_telemetry_ops ops = {
     .text = vs_nvml_text,
     .processes = vs_nvml_processes,
     .accounts = vs_nvml_accounts,
+    .watch_xids = vs_nvml_watch_xids,
+    .next_xid = vs_nvml_next_xid,
     .driver = vs_nvml_driver,
     .library = library,
     .costs = costs,

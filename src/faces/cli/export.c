@@ -36,6 +36,7 @@ static void begin_request(const vs_cli *cli, vs_client *client, const char *form
   vs_client_begin(client, "export");
   vs_client_param(client, "format", format);
   if (vs_cli_has(cli, VS_OPTION_TABLE)) vs_client_param(client, "what", cli->line->values[VS_OPTION_TABLE]);
+  if (vs_cli_has(cli, VS_OPTION_AXIS)) vs_client_param(client, "axis", cli->line->values[VS_OPTION_AXIS]);
   vs_cli_pass_options(cli, client, VS_EVERY_OPTION);
 }
 

@@ -187,6 +187,7 @@ vs_exit vs_cli_exporter(vs_cli *cli) {
                            .selection = cli->line->values[VS_OPTION_ID],
                            .most_processes = 32,
                            .has_dcgm_names = vs_cli_has(cli, VS_OPTION_DCGM_NAMES),
+                           .has_xids = !vs_cli_has(cli, VS_OPTION_ONCE),
                            .recordings = vs_top_recordings_begin(cli->host, true, true)};
   vs_text_init(&x.token, cli->host, NULL);
   vs_text_init(&x.certificate, cli->host, NULL);

@@ -10,6 +10,7 @@ struct vs_exporter {
   vs_exporter_plan plan;
   vs_gatherer gatherer; /* used by the thread alone */
   vs_thread thread;
+  vs_xids *xids; /* NULL: not watched */
   vs_wakeup wake;
   _Atomic bool is_over, has_ended, is_wanted;
   vs_lock lock; /* of what follows */
@@ -123,6 +124,8 @@ vs_status vs_exporter_start(vs_exporter **out, const vs_exporter_plan *plan, vs_
   *x = (vs_exporter){.plan = *plan, .status = VS_OK};
   vs_gatherer_init(&x->gatherer, plan->host, plan->selection, plan->recordings);
   for (uint32_t i = 0; i < FORMATS; i++) vs_text_init(&x->texts[i], plan->host, NULL);
+  if (plan->has_xids && vs_xids_start(&x->xids, plan->host) != VS_OK) x->xids = NULL;
+  x->gatherer.xids = x->xids;
   if (vs_thread_start(&x->thread, "vs-exporter", run, x) != VS_OK) {
     atomic_store(&x->has_ended, true);
     vs_exporter_stop(x);
@@ -148,6 +151,7 @@ void vs_exporter_stop(vs_exporter *x) {
   for (int i = 0; i < LOOKS && !atomic_load(&x->has_ended); i++) vs_clock_sleep_ns(STEP_NS);
   if (!atomic_load(&x->has_ended)) return;
   vs_thread_join(&x->thread);
+  vs_xids_stop(x->xids);
   vs_gatherer_deinit(&x->gatherer);
   for (uint32_t i = 0; i < FORMATS; i++) vs_text_deinit(&x->texts[i]);
   vs_host_free(host, x, sizeof *x);

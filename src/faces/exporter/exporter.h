@@ -18,6 +18,7 @@ typedef struct vs_exporter_plan {
   const char *selection; /* vs_devices_select; NULL: every GPU */
   uint64_t most_processes;
   bool has_dcgm_names;
+  bool has_xids; /* XID errors are watched as long as it runs */
   const vs_top_recordings *recordings;
 } vs_exporter_plan;
 

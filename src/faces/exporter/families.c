@@ -18,10 +18,12 @@ const vs_metric_id vs_series_metrics[VS_SERIES_COUNT] = {
 #define VS_MEMORY(family, member, help, dcgm)
 #define VS_SERIES(family, type, metric, labels, help, dcgm) VS_METRIC_ID_##metric,
 #define VS_PROCESS(name, type, unit, member, help)
+#define VS_XID(family, type, unit, what, help, dcgm)
 #include "faces/exporter/families.def"
 #undef VS_MEMORY
 #undef VS_SERIES
 #undef VS_PROCESS
+#undef VS_XID
 };
 
 static const row rows[] = {
@@ -30,10 +32,12 @@ static const row rows[] = {
 #define VS_SERIES(family, type, metric, labels, help, dcgm) \
   {family, VS_FAMILY_##type, false, VS_SERIES_##metric, VS_METRIC_COUNT, labels, help, dcgm},
 #define VS_PROCESS(name, type, unit, member, help)
+#define VS_XID(family, type, unit, what, help, dcgm)
 #include "faces/exporter/families.def"
 #undef VS_MEMORY
 #undef VS_SERIES
 #undef VS_PROCESS
+#undef VS_XID
 };
 enum { ROWS = sizeof rows / sizeof rows[0], NAME = 64 };
 
@@ -167,26 +171,6 @@ static void put_figures(putting *p) {
   }
 }
 
-static void put_unknown(putting *p) {
-  static const vs_family family = {"vramscope_gpu_unknown", VS_FAMILY_GAUGE, "",
-                                   "figures that the driver does not tell, with the reason"};
-  vs_exposition_family(&p->e, &family);
-  for (size_t i = 0; i < ROWS; i++) {
-    for (size_t d = 0; d < p->sample->top.devices.count; d++) {
-      char name[NAME], reason[VS_DEVICES_REASON_SIZE];
-      const vs_metric figure = figure_of(p, d, &rows[i]);
-      if (!is_told(p, d, &rows[i]) || vs_metric_is_known(figure)) continue;
-      vs_devices_reason_key(reason, figure.reason);
-      vs_exposition_begin(&p->e, &family);
-      put_device_labels(p, &p->sample->top.devices.data[d]);
-      put_label(p, "figure", family_of(&rows[i], name).name);
-      put_constant_label(p, rows[i].labels);
-      put_label(p, "reason", reason);
-      vs_exposition_value(&p->e, (vs_decimal){.digits = 1});
-    }
-  }
-}
-
 static void put_dcgm(putting *p) {
   for (size_t i = 0; i < ROWS; i++) {
     const vs_family family = {rows[i].dcgm, VS_FAMILY_GAUGE, "", help_of(&rows[i])};
@@ -219,6 +203,146 @@ static void put_infos(putting *p) {
   }
 }
 
+/* ---- XID errors */
+
+typedef enum xid_what { XID_COUNTS, XID_LAST, XID_TIME } xid_what;
+
+typedef struct xid_family {
+  vs_family family;
+  xid_what what;
+  const char *dcgm;
+} xid_family;
+
+static const xid_family xid_families[] = {
+#define VS_MEMORY(family, member, help, dcgm)
+#define VS_SERIES(family, type, metric, labels, help, dcgm)
+#define VS_XID(family, type, unit, what, help, dcgm) \
+  {{"vramscope_" family, VS_FAMILY_##type, unit, help}, XID_##what, dcgm},
+#define VS_PROCESS(name, type, unit, member, help)
+#include "faces/exporter/families.def"
+#undef VS_MEMORY
+#undef VS_SERIES
+#undef VS_PROCESS
+#undef VS_XID
+};
+enum { XID_FAMILIES = sizeof xid_families / sizeof xid_families[0] };
+
+/* The errors of a whole card; NULL: it was never seen. A card that is lost may no longer tell its UUID. */
+static const vs_xid_card *xids_of(const putting *p, const vs_top_device *device) {
+  for (size_t i = 0; i < p->sample->xids.count && !device->info.is_mig; i++) {
+    const vs_xid_card *card = &p->sample->xids.data[i];
+    const bool is_same = device->info.uuid[0] != 0
+                             ? vs_str_equal(vs_str_from(card->uuid), vs_str_from(device->info.uuid))
+                             : card->index == device->info.index;
+    if (is_same) return card;
+  }
+  return NULL;
+}
+
+/* That there was none is known only while errors are watched; one that there was stays known. */
+static bool is_last_known(const vs_xid_card *card) {
+  return card->last_us != 0 || vs_metric_is_known(card->watched);
+}
+
+static void put_xid(putting *p, const vs_family *family, const vs_top_device *device, const char *number,
+                    const char *text, uint64_t times) {
+  vs_exposition_begin(&p->e, family);
+  put_device_labels(p, device);
+  put_label(p, "xid", number);
+  put_label(p, "text", text);
+  vs_exposition_value(&p->e, (vs_decimal){.digits = (int64_t)times});
+}
+
+static void put_xid_counts(putting *p, const vs_family *family, const vs_top_device *device,
+                           const vs_xid_card *card) {
+  for (uint32_t i = 0; i < card->kinds; i++) {
+    char number[16];
+    vs_format(number, sizeof number, "%u", card->counts[i].number);
+    put_xid(p, family, device, number, vs_xid_text(card->counts[i].number), card->counts[i].count);
+  }
+  if (card->others != 0) put_xid(p, family, device, "other", "", card->others);
+}
+
+static void put_xids(putting *p) {
+  for (size_t i = 0; i < XID_FAMILIES; i++) {
+    const xid_family *f = &xid_families[i];
+    vs_exposition_family(&p->e, &f->family);
+    for (size_t d = 0; d < p->sample->top.devices.count; d++) {
+      const vs_top_device *device = &p->sample->top.devices.data[d];
+      const vs_xid_card *card = xids_of(p, device);
+      if (card == NULL || (f->what == XID_LAST && !is_last_known(card)) ||
+          (f->what == XID_TIME && card->last_us == 0))
+        continue;
+      if (f->what == XID_COUNTS) {
+        put_xid_counts(p, &f->family, device, card);
+        continue;
+      }
+      vs_exposition_begin(&p->e, &f->family);
+      put_device_labels(p, device);
+      vs_exposition_value(&p->e, f->what == XID_LAST
+                                     ? (vs_decimal){.digits = card->last}
+                                     : (vs_decimal){.digits = (int64_t)card->last_us, .places = 6});
+    }
+  }
+}
+
+/* Samples of vramscope_gpu_unknown. */
+static void put_unknown_xids(putting *p, const vs_family *unknown) {
+  for (size_t i = 0; i < XID_FAMILIES; i++) {
+    for (size_t d = 0; d < p->sample->top.devices.count && xid_families[i].what == XID_LAST; d++) {
+      char reason[VS_DEVICES_REASON_SIZE];
+      const vs_top_device *device = &p->sample->top.devices.data[d];
+      const vs_xid_card *card = xids_of(p, device);
+      if (card == NULL || vs_metric_is_known(card->watched)) continue;
+      vs_devices_reason_key(reason, card->watched.reason);
+      vs_exposition_begin(&p->e, unknown);
+      put_device_labels(p, device);
+      put_label(p, "figure", xid_families[i].family.name);
+      put_label(p, "reason", reason);
+      vs_exposition_value(&p->e, (vs_decimal){.digits = 1});
+    }
+  }
+}
+
+static void put_dcgm_xids(putting *p) {
+  for (size_t i = 0; i < XID_FAMILIES; i++) {
+    const vs_family family = {xid_families[i].dcgm, VS_FAMILY_GAUGE, "", xid_families[i].family.help};
+    if (family.name[0] == 0) continue;
+    vs_exposition_family(&p->e, &family);
+    for (size_t d = 0; d < p->sample->top.devices.count; d++) {
+      const vs_top_device *device = &p->sample->top.devices.data[d];
+      const vs_xid_card *card = xids_of(p, device);
+      if (card == NULL || !is_last_known(card)) continue;
+      vs_exposition_begin(&p->e, &family);
+      put_dcgm_labels(p, device);
+      vs_exposition_value(&p->e, (vs_decimal){.digits = card->last});
+    }
+  }
+}
+
+/* ---- what is unknown */
+
+static void put_unknown(putting *p) {
+  static const vs_family family = {"vramscope_gpu_unknown", VS_FAMILY_GAUGE, "",
+                                   "figures that the driver does not tell, with the reason"};
+  vs_exposition_family(&p->e, &family);
+  for (size_t i = 0; i < ROWS; i++) {
+    for (size_t d = 0; d < p->sample->top.devices.count; d++) {
+      char name[NAME], reason[VS_DEVICES_REASON_SIZE];
+      const vs_metric figure = figure_of(p, d, &rows[i]);
+      if (!is_told(p, d, &rows[i]) || vs_metric_is_known(figure)) continue;
+      vs_devices_reason_key(reason, figure.reason);
+      vs_exposition_begin(&p->e, &family);
+      put_device_labels(p, &p->sample->top.devices.data[d]);
+      put_label(p, "figure", family_of(&rows[i], name).name);
+      put_constant_label(p, rows[i].labels);
+      put_label(p, "reason", reason);
+      vs_exposition_value(&p->e, (vs_decimal){.digits = 1});
+    }
+  }
+  if (p->sample->has_xids) put_unknown_xids(p, &family);
+}
+
 /* ---- processes */
 
 /* A row of the list: what a process has on one GPU. */
@@ -230,12 +354,14 @@ typedef struct process_family {
 static const process_family process_families[] = {
 #define VS_MEMORY(family, member, help, dcgm)
 #define VS_SERIES(family, type, metric, labels, help, dcgm)
+#define VS_XID(family, type, unit, what, help, dcgm)
 #define VS_PROCESS(name, type, unit, member, help) \
   {{"vramscope_process_" name, VS_FAMILY_##type, unit, help}, offsetof(vs_top_process, member)},
 #include "faces/exporter/families.def"
 #undef VS_MEMORY
 #undef VS_SERIES
 #undef VS_PROCESS
+#undef VS_XID
 };
 
 static void put_process_labels(putting *p, size_t i) {
@@ -324,8 +450,10 @@ void vs_families_put(vs_text *text, const vs_exporter_sample *sample, const vs_f
   put_itself(&p);
   put_infos(&p);
   put_figures(&p);
+  if (sample->has_xids) put_xids(&p);
   put_processes(&p);
   put_unknown(&p);
   if (choice->has_dcgm_names) put_dcgm(&p);
+  if (choice->has_dcgm_names && sample->has_xids) put_dcgm_xids(&p);
   vs_exposition_end(&p.e);
 }

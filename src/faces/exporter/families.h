@@ -4,6 +4,7 @@
 #define VS_EXPORTER_FAMILIES_H
 
 #include "faces/exporter/exposition.h"
+#include "faces/exporter/xids.h"
 #include "faces/tui/sample.h"
 
 /* The rows of families.def that are not of the memory. */
@@ -11,10 +12,12 @@ typedef enum vs_series {
 #define VS_MEMORY(family, member, help, dcgm)
 #define VS_SERIES(family, type, metric, labels, help, dcgm) VS_SERIES_##metric,
 #define VS_PROCESS(name, type, unit, member, help)
+#define VS_XID(family, type, unit, what, help, dcgm)
 #include "faces/exporter/families.def"
 #undef VS_MEMORY
 #undef VS_SERIES
 #undef VS_PROCESS
+#undef VS_XID
   VS_SERIES_COUNT
 } vs_series;
 
@@ -38,6 +41,8 @@ typedef struct vs_exporter_sample {
   vs_top_sample top;
   VS_VEC(vs_exporter_device) devices;
   VS_VEC(vs_exporter_process) processes;
+  bool has_xids; /* XID errors are watched: `xids` has the cards, also those that are not in `top` */
+  vs_xid_cards xids;
   uint64_t took_us; /* to read it from the driver */
 } vs_exporter_sample;
 

@@ -16,6 +16,7 @@ void vs_gatherer_deinit(vs_gatherer *g) {
   vs_top_sample_deinit(host, &g->sample.top);
   vs_vec_free(host, &g->sample.devices);
   vs_vec_free(host, &g->sample.processes);
+  vs_vec_free(host, &g->sample.xids);
   vs_top_collector_deinit(&g->collector);
 }
 
@@ -68,7 +69,8 @@ static vs_status gather_more(vs_gatherer *g) {
   for (size_t i = 0; i < s->devices.count; i++) gather_device(g, i, &s->devices.data[i]);
   for (size_t i = 0; i < s->processes.count; i++)
     gather_process(&s->top.processes.data[i], &s->processes.data[i]);
-  return VS_OK;
+  s->has_xids = g->xids != NULL;
+  return s->has_xids ? vs_xids_read(g->xids, &s->xids) : VS_OK;
 }
 
 vs_status vs_gather_sample(vs_gatherer *g, vs_error *error) {

@@ -8,6 +8,7 @@
 typedef struct vs_gatherer {
   vs_top_collector collector;
   const vs_top_recordings *recordings;
+  vs_xids *xids;             /* borrowed; NULL: XID errors are not watched */
   vs_exporter_sample sample; /* the last one */
 } vs_gatherer;
 
