@@ -25,7 +25,8 @@ enum {
   SHARE_END = LEFT + 176,
   NAMES = LEFT + 192,
   LETTER = 7, /* no less than a letter of a label takes, on average */
-  TITLE_COLUMNS = 84,
+  TITLE_COLUMNS = 64, /* in large bold letters */
+  SUBTITLE_COLUMNS = 100,
   NAME_COLUMNS = 76,
   TICKS = 8, /* at most so many steps of an axis */
 };
@@ -208,7 +209,7 @@ static void put_figures(const drawing *d, vs_text *to) {
   }
   vs_text_cstr(to, "; ");
   vs_text_counted(to, d->call->device->slice->event_count, "event");
-  if (!r->trust.is_complete) vs_text_cstr(to, "; the recording is incomplete (see vramscope report)");
+  if (!r->trust.is_complete) vs_text_cstr(to, "; incomplete, see vramscope report");
 }
 
 static void put_head(const drawing *d, int height) {
@@ -230,7 +231,7 @@ static void put_head(const drawing *d, int height) {
   text_end(d);
   text_begin(d, 24, SUBTITLE, 13, TOKEN_text, "");
   put_device(d, &d->call->scratch);
-  put_scratch(d, TITLE_COLUMNS);
+  put_scratch(d, SUBTITLE_COLUMNS);
   text_end(d);
   text_begin(d, 24, FIGURES, 13, TOKEN_axis, "");
   if (has_filter(d)) {

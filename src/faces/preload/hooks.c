@@ -133,7 +133,7 @@ static void usage(void *block, int64_t bytes, size_t allocated, size_t reserved,
   const void *const caller = __builtin_return_address(0);
   vs_usage_function *next = vs_pytorch_originals()->usage;
   if (device.type == C10_CUDA && device.index >= 0 && vs_recording_is_wanted()) {
-    const bool is_late = vs_pytorch_attach(caller, NULL, is_early, &ours);
+    const bool is_late = !vs_pytorch_is_attached() && vs_pytorch_attach(caller, NULL, is_early, &ours);
     tell(block, bytes, allocated, reserved, device, is_late);
   }
   if (next == NULL) {
