@@ -251,12 +251,12 @@ def test_a_snapshot_imports_nothing_and_is_pytorchs(python):
         "    def ours():\n"
         "        vars(torch).pop('_inductor', None)\n"  # as if it had not been imported
         "        return take_snapshot(torch)\n"
-        "    before, after = None, ours()\n"
-        "    while before is None or before['segments'] != after['segments']:\n"
-        "        before, pytorchs, after = after, torch.cuda.memory._snapshot(), ours()\n"
-        "    events = [[e for e in s['device_traces'][0] if e['action'] != 'snapshot'] for s in (after, pytorchs)]\n"
-        "    tell(imported=imported, equal=events[0] == events[1] and after['segments'] == pytorchs['segments'],\n"
-        "         named=sum(bool(e['frames']) for e in events[0]))\n"
+        "    def told(snapshot):\n"
+        "        return [e for e in snapshot['device_traces'][0] if e['action'] != 'snapshot'], snapshot['segments']\n"
+        "    before, after = None, told(ours())\n"
+        "    while before != after:\n"
+        "        before, pytorchs, after = after, told(torch.cuda.memory._snapshot()), told(ours())\n"
+        "    tell(imported=imported, equal=after == pytorchs, named=sum(bool(e['frames']) for e in after[0]))\n"
     )
     found = python(script, make.PROGRAMS).result
     assert found["imported"] == [False, False, True] and found["equal"] and found["named"] > 50
