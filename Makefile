@@ -6,7 +6,7 @@
 #   make test-torch-versions   the simulated GPU with PyTorch 2.4 to 2.11: ten minutes, and 8 GB of packages
 #   make test-truth   public recordings of real GPUs, and their programs in the dry run (docs/truth.md): minutes, and 3 GB of packages
 #   make test-fleet   the tables of a thousand ranks, asked by DuckDB, Dask and Spark: five minutes, 600 MB of packages and Java (tests/fleet)
-#   make release   the packages for any Linux, into dist/ (tools/release): ten minutes
+#   make release   the packages for any Linux, into dist/ (tools/release): ten minutes; make release-aarch64: those for aarch64, into dist-aarch64/
 #   make test-release   all packages made twice, compared with a build by gcc, and tried in empty roots of Debian 11, 12 and 13
 #   make site      the documentation as a static site, build/site/site/index.html (tools/site)
 #   make bench     figures as ratios against named peers
@@ -19,7 +19,7 @@
 
 PREFIX ?= /usr/local
 
-.PHONY: help demo test test-programs test-torch-versions test-truth test-fleet release test-release site bench fuzz mutants install format tidy clean
+.PHONY: help demo test test-programs test-torch-versions test-truth test-fleet release release-aarch64 test-release site bench fuzz mutants install format tidy clean
 help:
 	@sed -n 's/^#   //p' Makefile
 
@@ -55,8 +55,13 @@ test-fleet:
 release:
 	@tools/release
 
+release-aarch64:
+	@tools/release --machine aarch64
+
 test-release:
 	@tools/release --twice
+	@tools/release --twice --machine aarch64
+	@tools/packages/compare_answers build/packages/x86_64/wheel.tree/*/bin/vramscope build/packages/aarch64/vramscope
 	@tools/build release -DVS_RINGS= python
 	@tools/packages/compare_exports dist/*.whl build/release/python/vramscope
 	@tools/packages/try_in_roots

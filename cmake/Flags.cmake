@@ -7,6 +7,12 @@ set(VS_SANITIZE "" CACHE STRING "Argument of -fsanitize=")
 set(VS_FLAVOUR "custom" CACHE STRING "Begins the names of this build's tests")
 set(VS_RINGS "" CACHE STRING "The rings of tests to build, a list; see tests/CMakeLists.txt")
 
+# What is loaded into other programs, the simulated CUDA and the recorder, is written for this machine alone (base/machine.h).
+set(VS_LOADS_INTO_PROGRAMS OFF)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$")
+  set(VS_LOADS_INTO_PROGRAMS ON)
+endif()
+
 set(CMAKE_C_FLAGS_RELEASE "-O2 -g1") # -g1: names and lines for stack traces, at a tenth of the size of -g
 set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O1 -g1 -fno-omit-frame-pointer") # what a sanitizer wants
 
@@ -40,6 +46,10 @@ target_compile_options(vs_flags INTERFACE
   -Wall -Wextra -Wconversion -Wshadow -Wundef -Wstrict-prototypes -Wmissing-prototypes -Wvla
   $<$<BOOL:${VS_WERROR}>:-Werror>
   -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=) # __FILE__ says src/..., whoever builds it wherever
+if(NOT VS_LOADS_INTO_PROGRAMS AND NOT VS_WASM)
+  # Replies are equal on all machines: others than x86-64 would multiply and add with one rounding.
+  target_compile_options(vs_flags INTERFACE -ffp-contract=off)
+endif()
 
 # Switches are always defined, to 0 or 1, and asked with #if: -Wundef then catches the misspelt one.
 # Those of other libraries are given to the targets that ask them, so that builds with and without a library share the rest.

@@ -20,8 +20,10 @@ configure_file(cmake/vramscope.pc.in vramscope.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/vramscope.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 install(TARGETS vramscope)
-install(DIRECTORY ${PROJECT_BINARY_DIR}/dryrun DESTINATION ${CMAKE_INSTALL_LIBDIR}/vramscope FILES_MATCHING PATTERN "*.py"
-  PATTERN __pycache__ EXCLUDE)
+if(VS_LOADS_INTO_PROGRAMS)
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/dryrun DESTINATION ${CMAKE_INSTALL_LIBDIR}/vramscope FILES_MATCHING PATTERN "*.py"
+    PATTERN __pycache__ EXCLUDE)
+endif()
 install(DIRECTORY ${PROJECT_BINARY_DIR}/help/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 FILES_MATCHING PATTERN "*.1")
 install(FILES ${PROJECT_BINARY_DIR}/help/vramscope.bash RENAME vramscope
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)

@@ -51,30 +51,38 @@ foreach(file ${package_files})
 endforeach()
 file(MAKE_DIRECTORY ${package}/bin ${package}/lib/vramscope)
 file(CREATE_LINK ${PROJECT_BINARY_DIR}/vramscope ${package}/bin/vramscope SYMBOLIC)
-file(CREATE_LINK ${vs_simcuda_dir} ${package}/lib/vramscope/simcuda SYMBOLIC)
-file(CREATE_LINK ${vs_preload_dir} ${package}/lib/vramscope/preload SYMBOLIC)
+if(VS_LOADS_INTO_PROGRAMS)
+  file(CREATE_LINK ${vs_simcuda_dir} ${package}/lib/vramscope/simcuda SYMBOLIC)
+  file(CREATE_LINK ${vs_preload_dir} ${package}/lib/vramscope/preload SYMBOLIC)
+endif()
 file(CREATE_LINK ${PROJECT_BINARY_DIR}/dryrun ${package}/lib/vramscope/dryrun SYMBOLIC)
 
-# The stubs that the package's own lists tell: of the methods (query.pyi) and of the names (__init__.pyi).
+# The stubs that the package's own lists tell: of the methods (query.pyi) and of the names (__init__.pyi). A Python of the target makes them.
+if(NOT DEFINED VS_PYTHON_OF_TARGET) # in a build for another machine: a list, an emulator with such a Python
+  set(VS_PYTHON_OF_TARGET ${Python_EXECUTABLE})
+endif()
 set(stubs ${package}/query.pyi ${package}/_replies.pyi ${package}/__init__.pyi)
 add_custom_command(OUTPUT ${stubs}
-  COMMAND ${Python_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/make_python_stubs ${PROJECT_BINARY_DIR}
+  COMMAND ${VS_PYTHON_OF_TARGET} ${PROJECT_SOURCE_DIR}/tools/make_python_stubs ${PROJECT_BINARY_DIR}
   DEPENDS vs_native ${PROJECT_SOURCE_DIR}/tools/make_python_stubs
     ${PROJECT_SOURCE_DIR}/tools/reply_types.py ${PROJECT_SOURCE_DIR}/src/query/replies.d.ts ${package_source}/__init__.py ${package_source}/query.py
   COMMENT "Writing the stubs of the Python package" VERBATIM)
 
 add_custom_target(python ALL DEPENDS ${stubs})
-add_dependencies(python vs_native vramscope simcuda vramscope_record)
+add_dependencies(python vs_native vramscope simcuda)
 
 # ---- the package as a wheel has it: `cmake --install . --component python`, which scikit-build-core does (pyproject.toml)
 
 set(python_part COMPONENT python EXCLUDE_FROM_ALL)
-get_target_property(simcuda_libraries simcuda MANUALLY_ADDED_DEPENDENCIES)
 install(TARGETS vs_native LIBRARY DESTINATION vramscope ${python_part})
 install(FILES ${stubs} DESTINATION vramscope ${python_part})
 install(TARGETS vramscope RUNTIME DESTINATION vramscope/bin ${python_part})
-install(TARGETS ${simcuda_libraries} LIBRARY DESTINATION vramscope/lib/vramscope/simcuda ${python_part})
-install(TARGETS vramscope_record LIBRARY DESTINATION vramscope/lib/vramscope/preload ${python_part})
-install(FILES python/vramscope/_recorder.py DESTINATION vramscope/lib/vramscope/preload RENAME vramscope_recorder.py ${python_part})
+if(VS_LOADS_INTO_PROGRAMS)
+  add_dependencies(python vramscope_record)
+  get_target_property(simcuda_libraries simcuda MANUALLY_ADDED_DEPENDENCIES)
+  install(TARGETS ${simcuda_libraries} LIBRARY DESTINATION vramscope/lib/vramscope/simcuda ${python_part})
+  install(TARGETS vramscope_record LIBRARY DESTINATION vramscope/lib/vramscope/preload ${python_part})
+  install(FILES python/vramscope/_recorder.py DESTINATION vramscope/lib/vramscope/preload RENAME vramscope_recorder.py ${python_part})
+endif()
 install(DIRECTORY ${PROJECT_BINARY_DIR}/dryrun DESTINATION vramscope/lib/vramscope ${python_part}
   FILES_MATCHING PATTERN "*.py" PATTERN __pycache__ EXCLUDE)

@@ -34,7 +34,7 @@ function(vs_face folder soname node)
 endfunction()
 
 file(GLOB core CONFIGURE_DEPENDS ${simcuda}/core/*.c)
-if(core)
+if(core AND VS_LOADS_INTO_PROGRAMS)
   # The core carries its own copy of the modules it stands on, and lets the faces have them: all that begins with vs_, under
   # a version node of our own, so that nothing of the program can meet it. Two functions have the names of PyTorch's, which they stand
   # before (core/pytorch.c).

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import platform
 import subprocess
 import sys
 import warnings
@@ -14,7 +15,7 @@ from typing import Self
 
 from vramscope import _recorder
 from vramscope._command import binary, environment
-from vramscope.errors import ArgumentError, FileError, from_status
+from vramscope.errors import ArgumentError, FileError, UnsupportedError, from_status
 
 __all__ = ["Recording", "record", "record_on_oom"]
 
@@ -103,8 +104,8 @@ def record(
 
     Raises ArgumentError if this process is being recorded already (also by `vramscope run`), FileError if the file cannot be
     written or is there already, NotFoundError if its folder is not there, UnsupportedError if the calls of this PyTorch's
-    allocator cannot be seen, and what PyTorch raises if it cannot say what is allocated (RuntimeError with
-    backend:cudaMallocAsync).
+    allocator cannot be seen or the machine is not x86-64, and what PyTorch raises if it cannot say what is allocated
+    (RuntimeError with backend:cudaMallocAsync).
     """
     if max_seconds is not None and (max_seconds < 1 or max_bytes is not None):
         raise ArgumentError("max_seconds: at least 1, and not together with max_bytes")
@@ -164,6 +165,8 @@ def _bounded(max_bytes: int | None) -> int:
 
 
 def _load() -> PyDLL:
+    if platform.machine() != "x86_64":
+        raise UnsupportedError(f"the recorder needs Linux on x86-64, and this machine is {platform.machine()}")
     try:
         return _recorder.load(_LIBRARY)
     except OSError as error:

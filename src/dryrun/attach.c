@@ -1,4 +1,5 @@
 #include "dryrun/attach_room.h"
+#include "base/machine.h"
 #include "dryrun/libraries.h"
 #include "os/clock.h"
 #include "os/process.h"
@@ -14,6 +15,7 @@ static const char proc_root[] = "/proc";
 static vs_status look(room *r, vs_error *error) {
   const uint64_t pid = r->plan->pid;
   const uint32_t user = vs_process_user();
+  if (!VS_HAS_RECORDER) return FAIL(VS_UNSUPPORTED, VS_NO_RECORDER);
   if (vs_proc_read(proc_root, pid, &r->proc) != VS_OK)
     return FAIL(VS_NOT_FOUND, "there is no process %U", pid);
   if (pid == vs_process_id()) return FAIL(VS_BAD_ARGUMENT, "process %U is vramscope itself", pid);

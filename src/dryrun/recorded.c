@@ -1,5 +1,6 @@
 #include "dryrun/recorded.h"
 #include "base/human.h"
+#include "base/machine.h"
 #include "dryrun/launch.h"
 #include "os/infile.h"
 #include "os/mapfile.h"
@@ -87,6 +88,7 @@ static vs_status bound(room *r, vs_error *error) {
 }
 
 static vs_status prepare(room *r, vs_error *error) {
+  if (!VS_HAS_RECORDER) return vs_fail(error, VS_UNSUPPORTED, VS_NO_OFFSET, VS_NO_RECORDER);
   vs_recorder_find(r->recorder);
   if (r->recorder[0] == 0)
     return vs_fail(error, VS_IO, VS_NO_OFFSET,

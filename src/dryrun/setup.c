@@ -1,5 +1,6 @@
 #include "dryrun/setup.h"
 #include "alloc/settings.h"
+#include "base/machine.h"
 #include "os/process.h"
 
 /* ---- the machine */
@@ -173,6 +174,7 @@ vs_status vs_dryrun_setup_init(vs_dryrun_setup *setup, const vs_host *host, cons
                                const vs_dryrun_watch *watch, vs_error *error) {
   *setup = (vs_dryrun_setup){.host = host, .plan = plan};
   if (watch != NULL) setup->watch = *watch;
+  if (!VS_HAS_SIMULATED_CUDA) return vs_fail(error, VS_UNSUPPORTED, VS_NO_OFFSET, VS_NO_SIMULATED_CUDA);
   vs_status status = vs_dryrun_plan_check(plan, error);
   if (status == VS_OK) status = set_gpus(setup, error);
   if (status == VS_OK) status = set_values(setup, error);

@@ -1,4 +1,5 @@
 #include "dryrun/sim_probe.h"
+#include "base/machine.h"
 #include "os/child.h"
 #include "os/infile.h"
 #include "os/process.h"
@@ -81,6 +82,7 @@ void vs_sim_probe_run(vs_sim_probe *probe, const vs_host *host) {
   vs_error error;
   char output[VS_FOLDER_PATH + 16];
   *probe = (vs_sim_probe){.loads = false};
+  if (!VS_HAS_SIMULATED_CUDA) vs_format(probe->problem, sizeof probe->problem, "%s", VS_NO_SIMULATED_CUDA);
   vs_simulated_find(&probe->simulated, NULL);
   if (vs_folder_create(&folder, "vramscope-doctor-", &error) != VS_OK) {
     vs_format(probe->problem, sizeof probe->problem, "%s", error.text);

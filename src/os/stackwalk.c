@@ -8,7 +8,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#if defined(__x86_64__) || defined(__aarch64__)
+/* On aarch64 clang's __builtin_dwarf_cfa is the address of the frame record, whatever lies behind that: no walk could begin there. */
+#if defined(__x86_64__) || (defined(__aarch64__) && !defined(__clang__))
 #define VS_HAS_STACKWALK 1
 #else
 #define VS_HAS_STACKWALK 0

@@ -12,7 +12,7 @@
  *
  * Only a thread's first walk, and the first one that is kept, allocate memory, and only searching a rule takes a lock, the dynamic loader's. All
  * reads are within the thread's stack, so wrong tables give a short walk and not a crash; on another stack
- * (coroutines, signal stacks) a walk has one address. x86-64 and aarch64; on other machines there are no walks. */
+ * (coroutines, signal stacks) a walk has one address. x86-64, and aarch64 if gcc compiled it; elsewhere there are no walks. */
 #ifndef VS_OS_STACKWALK_H
 #define VS_OS_STACKWALK_H
 

@@ -343,7 +343,7 @@ static void put_x_axis(const drawing *d) {
   const int foot = d->plot + PLOT_HEIGHT;
   ticks_begin(d, "middle");
   for (uint64_t at = 0; at < end || at == 0; at += step) {
-    const int x = LEFT + (int)((double)(at + first) * PLOT_WIDTH / (double)(end + first));
+    const int x = LEFT + (int)((double)(at + first) * (double)PLOT_WIDTH / (double)(end + first));
     vs_text_format(d->text,
                    "<path d=\"M%d.5 %dv5\" class=\"stroke-axis\" stroke=\"%s\"/><text x=\"%d\" y=\"%d\">", x,
                    foot, tokens[TOKEN_axis].light, x, foot + 20);

@@ -42,7 +42,7 @@ VS_MUST_CHECK vs_status vs_record_stacks_create(const vs_record_stacks_options *
 /* Does nothing for NULL. No thread and no recorder may use the stacks any more. */
 void vs_record_stacks_destroy(vs_record_stacks *stacks);
 
-/* Whether native stacks can be captured on this machine (x86-64, aarch64). */
+/* Whether native stacks can be captured on this machine (x86-64; aarch64 if gcc compiled it). */
 bool vs_record_native_is_supported(void);
 
 /* The native stack of the caller. The hot path: takes no lock and no memory if the stack is known. */

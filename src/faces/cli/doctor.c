@@ -1,6 +1,7 @@
 /* vramscope doctor: what works on this machine. The text is made from the reply that --json prints. */
 #include "faces/cli/doctor.h"
 #include "base/check.h"
+#include "base/machine.h"
 #include "devices/json.h"
 #include "device/sim/profile.h"
 #include "faces/cli/cli.h"
@@ -221,11 +222,13 @@ static void put_simulated(listing *list, vs_json simulated) {
              has_torch = vs_reply_knows(simulated, "torch_version");
   const bool has_hooks = vs_reply_knows(simulated, "hooks");
   if (loads) vs_text_format(line, "the core and %U faces in ", vs_reply_u64(simulated, "faces"));
-  put_safe(list, loads      ? vs_reply_str(simulated, "libraries")
-                 : has_core ? vs_reply_str(simulated, "problem")
-                            : VS_STR("its libraries are neither beside this program (simcuda/) nor in the "
-                                     "library folder"));
+  put_safe(list, loads ? vs_reply_str(simulated, "libraries")
+                 : has_core || !VS_HAS_SIMULATED_CUDA
+                     ? vs_reply_str(simulated, "problem")
+                     : VS_STR("its libraries are neither beside this program (simcuda/) nor in the "
+                              "library folder"));
   end_row(list, loads, "simulated CUDA");
+  if (!VS_HAS_SIMULATED_CUDA) return;
   put_safe(list, has_python ? vs_reply_str(simulated, "python") : VS_STR("there is no python3 in PATH"));
   if (has_python)
     vs_text_format(line, " (%S), %s%S", vs_reply_str(simulated, "python_version"),
@@ -276,7 +279,9 @@ static void put_text(vs_screen *screen, vs_json reply) {
                         : "off: the output is not a terminal");
   put_row(&list, is_utf8, "block characters",
           is_utf8 ? "bars are drawn with them" : "the locale is not UTF-8: bars are drawn with #");
-  put_row(&list, true, "GPU", "not required: files can be read and programs run on a simulated GPU");
+  put_row(&list, true, "GPU",
+          VS_HAS_SIMULATED_CUDA ? "not required: files can be read and programs run on a simulated GPU"
+                                : "not required: files can be read");
   put_machine(&list, vs_reply_at(reply, "driver"));
   put_simulated(&list, vs_reply_at(reply, "simulated_cuda"));
   if (vs_reply_knows(reply, "file")) put_file(&list, vs_reply_at(reply, "file"));

@@ -2,6 +2,7 @@
 #ifndef VS_COMMANDS_COMMANDS_H
 #define VS_COMMANDS_COMMANDS_H
 
+#include "base/machine.h"
 #include "base/text.h"
 
 typedef enum vs_option_id {
