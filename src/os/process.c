@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -64,6 +65,11 @@ void vs_process_hold_end(void) {
   for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
     if (!is_ignored(numbers[i])) (void)sigaddset(&held, numbers[i]);
   (void)pthread_sigmask(SIG_BLOCK, &held, NULL);
+}
+
+void vs_process_leave(int status) {
+  (void)fflush(NULL);
+  _exit(status);
 }
 
 bool vs_process_wait_end(uint64_t most_us) {

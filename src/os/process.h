@@ -29,6 +29,10 @@ void vs_process_hold_end(void);
 /* Waits for such a signal, at most `most_us`; true: there was one. The next one ends the process at once. */
 bool vs_process_wait_end(uint64_t most_us);
 
+/* Writes what stdio has, and ends the process at once, without destructors: a thread is in a call of a library that does not return, which
+ * the library's own destructors would disturb. */
+_Noreturn void vs_process_leave(int status);
+
 /* Starts a program, looked for in PATH, detached from this process and its terminal; it is not waited for. Fails:
  * VS_NOT_FOUND  there is none; VS_IO  it cannot be started; `error` says why. */
 VS_MUST_CHECK vs_status vs_process_launch(const char *program, const char *argument, vs_error *error);

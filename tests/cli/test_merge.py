@@ -135,14 +135,14 @@ def test_what_is_only_partly_known_is_said(vramscope, job, folder):
 
 
 def test_a_damaged_recording(vramscope, folder, build):
-    """One frame of six is damaged: the rank says so, and that names of owners were in it."""
+    """Its first frame is damaged: the rank says so, and that names of owners were in it."""
     if build["sqlite"] is None:
         pytest.skip("a build without SQLite")
     vramscope("demo", "-q", "--gpu", "24GiB", "--steps", "80", "--keep", "rank0.vram")
     whole = bytearray((folder / "rank0.vram").read_bytes())
-    assert len(whole) == 6 * 65536
+    assert len(whole) >= 2 * 65536  # of frames; how many there are depends on how long the demo took
     vramscope("merge", "rank0.vram", "-o", "whole.sqlite")
-    whole[20000] ^= 0xFF
+    whole[200] ^= 0xFF
     (folder / "rank0.vram").write_bytes(whole)
     done = vramscope("merge", "rank0.vram", "-o", "job.sqlite")
     assert done.code == 0 and "with 1 rank, 1 of them incomplete (column findings)" in done.err

@@ -177,7 +177,7 @@ static vs_exit run(exporting *x, const vs_exporter_plan *plan) {
   if (file != NULL) code = write_files(x, file);
   else if (vs_cli_has(x->cli, VS_OPTION_ONCE)) code = print_once(x);
   else code = serve(x);
-  vs_exporter_stop(x->exporter);
+  if (!vs_exporter_stop(x->exporter)) vs_process_leave((int)code);
   return code;
 }
 

@@ -128,7 +128,7 @@ vs_status vs_exporter_start(vs_exporter **out, const vs_exporter_plan *plan, vs_
   x->gatherer.xids = x->xids;
   if (vs_thread_start(&x->thread, "vs-exporter", run, x) != VS_OK) {
     atomic_store(&x->has_ended, true);
-    vs_exporter_stop(x);
+    (void)vs_exporter_stop(x);
     return vs_fail(error, VS_NO_MEMORY, VS_NO_OFFSET, "no thread can be started");
   }
   const look found = wait_for(x, VS_EXPOSITION_TEXT, NULL);
@@ -139,20 +139,22 @@ vs_status vs_exporter_start(vs_exporter **out, const vs_exporter_plan *plan, vs_
   const vs_status status = found == FAILED ? x->status : VS_DEVICE;
   if (found == FAILED) *error = x->error;
   else vs_fail(error, status, VS_NO_OFFSET, "the driver does not answer");
-  vs_exporter_stop(x);
+  (void)vs_exporter_stop(x);
   return status;
 }
 
-void vs_exporter_stop(vs_exporter *x) {
+bool vs_exporter_stop(vs_exporter *x) {
   enum { LOOKS = 150 };
   const vs_host *host = x->plan.host;
   atomic_store(&x->is_over, true);
   vs_wakeup_send(&x->wake);
-  for (int i = 0; i < LOOKS && !atomic_load(&x->has_ended); i++) vs_clock_sleep_ns(STEP_NS);
-  if (!atomic_load(&x->has_ended)) return;
-  vs_thread_join(&x->thread);
   vs_xids_stop(x->xids);
+  for (int i = 0; i < LOOKS && !atomic_load(&x->has_ended); i++) vs_clock_sleep_ns(STEP_NS);
+  if (!atomic_load(&x->has_ended)) return false;
+  vs_thread_join(&x->thread);
+  const bool has_ended = vs_xids_free(x->xids);
   vs_gatherer_deinit(&x->gatherer);
   for (uint32_t i = 0; i < FORMATS; i++) vs_text_deinit(&x->texts[i]);
   vs_host_free(host, x, sizeof *x);
+  return has_ended;
 }

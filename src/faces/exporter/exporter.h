@@ -29,7 +29,7 @@ VS_MUST_CHECK vs_status vs_exporter_start(vs_exporter **out, const vs_exporter_p
 /* Appends fresh metrics. Any thread. Fails: VS_DEVICE  the driver has not answered within the patience; VS_NO_MEMORY */
 VS_MUST_CHECK vs_status vs_exporter_read(vs_exporter *x, vs_exposition_format format, vs_text *text);
 
-/* Where the driver hangs, nothing is freed, and it is safe to end the process. */
-void vs_exporter_stop(vs_exporter *x);
+/* False: a call of the driver does not return; its thread goes on, and nothing is freed. The process ends by vs_process_leave then. */
+bool vs_exporter_stop(vs_exporter *x);
 
 #endif

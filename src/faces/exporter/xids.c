@@ -177,9 +177,14 @@ void vs_xids_stop(vs_xids *x) {
   atomic_store(&x->is_over, true);
   vs_wakeup_send(&x->wake);
   for (int i = 0; i < LOOKS_AT_END && !atomic_load(&x->has_ended); i++) vs_clock_sleep_ns(STEP_NS);
-  if (!atomic_load(&x->has_ended)) return;
-  vs_thread_join(&x->thread);
+  if (atomic_load(&x->has_ended)) vs_thread_join(&x->thread);
+}
+
+bool vs_xids_free(vs_xids *x) {
+  if (x == NULL) return true;
+  if (!atomic_load(&x->has_ended)) return false;
   vs_vec_free(x->host, &x->card_of);
   vs_vec_free(x->host, &x->cards);
   vs_host_free(x->host, x, sizeof *x);
+  return true;
 }

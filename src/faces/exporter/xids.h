@@ -29,12 +29,14 @@ typedef struct vs_xid_card {
 typedef VS_VEC(vs_xid_card) vs_xid_cards;
 typedef struct vs_xids vs_xids;
 
-/* Starts the thread, and waits until it watches, at most a few seconds. Owner: the caller, vs_xids_stop. Fails: VS_NO_MEMORY */
+/* Starts the thread, and waits until it watches, at most a few seconds. Owner: the caller, vs_xids_free. Fails: VS_NO_MEMORY */
 VS_MUST_CHECK vs_status vs_xids_start(vs_xids **out, const vs_host *host);
 /* Fills `cards` with all cards that there were. Any thread. */
 VS_MUST_CHECK vs_status vs_xids_read(vs_xids *xids, vs_xid_cards *cards);
-/* Where the driver hangs, nothing is freed, and it is safe to end the process. NULL is allowed. */
+/* Ends the thread; what it has counted can be read still. Where the driver hangs, it goes on, and the process may end. NULL is allowed. */
 void vs_xids_stop(vs_xids *xids);
+/* After vs_xids_stop, once nothing reads it any more. False: the thread goes on, and nothing is freed. NULL is allowed. */
+bool vs_xids_free(vs_xids *xids);
 
 /* Our words for a number; "" for one that has none. */
 const char *vs_xid_text(uint32_t number);
