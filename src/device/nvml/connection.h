@@ -56,7 +56,7 @@ vs_metric vs_nvml_processes(void *ctx, uint32_t unit, uint32_t kinds, const vs_t
 vs_metric vs_nvml_accounts(void *ctx, uint32_t unit, const vs_telemetry_account **list);
 
 /* ---- xids.c: likewise */
-vs_metric vs_nvml_watch_xids(void *ctx, uint32_t unit);
+vs_metric vs_nvml_watch_xids(void *ctx, uint32_t number);
 vs_metric vs_nvml_next_xid(void *ctx, uint32_t milliseconds, vs_telemetry_xid *xid);
 void vs_nvml_forget_xids(vs_nvml *nvml);
 

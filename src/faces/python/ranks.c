@@ -138,12 +138,12 @@ static PyObject *run(merge_call *call, PyObject *const *replies, const char *con
   const vs_status status = list_and_read(call, paths, count, device, &result, &error);
   for (size_t i = 0; i < VS_JOB_TABLES; i++) vs_arrow_deinit(&call->of[i]);
   PyObject *made = NULL, *failures = NULL;
+  const unsigned long long files = result.read + result.not_read;
   if (PyErr_Occurred() == NULL && status != VS_OK) (void)vs_python_raise(status, &error);
   if (PyErr_Occurred() == NULL) failures = failures_dict(call);
   if (failures != NULL)
     made = Py_BuildValue("{sOsOsO}KO", vs_job_table_types[0].name, replies[0], vs_job_table_types[1].name,
-                         replies[1], vs_job_table_types[2].name, replies[2],
-                         (unsigned long long)(result.read + result.not_read), failures);
+                         replies[1], vs_job_table_types[2].name, replies[2], files, failures);
   Py_XDECREF(failures);
   vs_text_deinit(&call->failures);
   return made;
