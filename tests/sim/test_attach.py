@@ -131,6 +131,7 @@ def test_a_failure_leaves_the_program_alone(loop, tmp_path):
     assert done.code == 3 and "file exists" in done.err and (tmp_path / "old.vram").read_text() == "mine"
     done = vramscope("attach", process.pid, "-f", "-o", "old.vram", folder=tmp_path)
     assert done.code == 0, done.err
+    time.sleep(1)  # the loop goes on, and is recorded
     told = ended(process)
     assert told["found"] == told["expected"]
     assert device_of(tmp_path / "old.vram")["trace"]["events"] > 0
