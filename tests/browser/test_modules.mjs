@@ -6,7 +6,7 @@ import { csvText } from "../../viewer/shared/export_csv.js";
 import { bytesText, shareText } from "../../viewer/shared/format.js";
 import { hashOfState, stateOfHash, VIEW_DEFAULTS } from "../../viewer/page/store.js";
 import { outlinePath, piecesOfRow } from "../../viewer/timeline/hit_test.js";
-import { RUN_SEVERAL } from "../../viewer/timeline/pixels.js";
+import { beginPainting, paintMore, paintPicture, pixelTable, RUN_SEVERAL } from "../../viewer/timeline/pixels.js";
 import { withWholeSamples } from "../../viewer/timeline/runs.js";
 
 // Equal runs of everything random: a number from 0 to below `most`.
@@ -92,6 +92,74 @@ test("samples are whole again", () => {
       }
       assert.deepEqual(drawn, runs);
     });
+  }
+});
+
+// ---- pixels
+
+globalThis.ImageData ??= class {
+  constructor(width, height) { Object.assign(this, { width, height, data: new Uint8ClampedArray(4 * width * height) }); }
+};
+
+// Samples of random width, each with the lower runs of the one before, as a picture and as lists of runs.
+function paintedSamples(roll, rows, count) {
+  const whole = [];
+  const columns = { sample_column: [0], sample_kept: [], sample_run: [0], run_end: [], run_row: [], run_group: [], run_flags: [] };
+  for (let sample = 0; sample < count; sample++) {
+    const runs = (whole[sample - 1] ?? []).slice(0, roll(8));
+    columns.sample_kept.push(runs.at(-1)?.end ?? 0);
+    for (let end = runs.at(-1)?.end ?? 0; end < rows && roll(5) > 0;) {
+      const bottom = end;
+      end += 1 + roll(Math.min(9, rows - end));
+      runs.push({ bottom, end, row: roll(9), group: roll(5), flags: roll(4) });
+    }
+    whole.push(runs);
+    for (const run of runs) for (const key of ["end", "row", "group", "flags"]) columns[`run_${key}`].push(run[key]);
+    columns.sample_run.push(columns.run_end.length);
+    columns.sample_column.push(columns.sample_column[sample] + 1 + roll(roll(3) === 0 ? 24 : 3));
+  }
+  return { whole, columns, columns_count: columns.sample_column[count], rows_count: rows };
+}
+
+// What a pixel of a run shows: 0 flat, 1 edge, 2 and 3 stripes.
+function shadeOf(run, x, y, before, isFirst) {
+  if ((run.flags & RUN_SEVERAL) !== 0) return ((x + y) & 2) === 0 ? 2 : 3;
+  if (run.end - run.bottom < 3) return 0;
+  const other = before?.find((one) => y >= one.bottom && y < one.end);
+  return y === run.end - 1 || (isFirst && other?.row !== run.row) ? 1 : 0;
+}
+
+// The naive way: pixel by pixel.
+function naivePixels({ whole, columns, columns_count: width, rows_count: height }, table) {
+  const pixels = new Uint32Array(width * height);
+  whole.forEach((runs, sample) => {
+    const [left, right] = columns.sample_column.slice(sample, sample + 2);
+    for (let x = left; x < right; x++) {
+      const isFirst = x === left && right - left >= 4 && sample > 0;
+      for (const run of runs) for (let y = run.bottom; y < run.end; y++) {
+        const at = run.group * 8 + ((run.flags & 2) === 0 ? 0 : 4);
+        pixels[(height - 1 - y) * width + x] = table[at + shadeOf(run, x, y, whole[sample - 1], isFirst)];
+      }
+    }
+  });
+  return pixels;
+}
+
+test("each pixel of a picture is that of its run, painted at once or in steps", () => {
+  const roll = dice(11);
+  const look = { ground: "#ffffff", marked: "#ff8800", isDark: false, dims: true, lit: null };
+  const table = pixelTable(["#112233", "#445566", "#778899", "#aabbcc", "#ddeeff"], look);
+  for (let round = 0; round < 60; round++) {
+    const picture = paintedSamples(roll, 1 + roll(60), 1 + roll(round < 50 ? 20 : 300));
+    const expected = naivePixels(picture, table);
+    const image = paintPicture(picture, table, 1, null);
+    assert.deepEqual(new Uint32Array(image.data.buffer), expected);
+    const painting = beginPainting(picture, table, 1, image);
+    let steps = 1;
+    while (!paintMore(painting)) steps++;
+    assert.equal(painting.image, image);
+    assert.deepEqual(new Uint32Array(image.data.buffer), expected);
+    assert.equal(steps > 1, picture.whole.length > 64);
   }
 });
 

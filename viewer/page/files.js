@@ -7,6 +7,7 @@ import { serverCarrier } from "../engine/carrier_server.js";
 import { warmEngine, workerCarrier } from "../engine/carrier_worker.js";
 import { EngineError, openEngine } from "../engine/engine.js";
 import { deviceOfFile } from "../shared/app.js";
+import { nextTask } from "../shared/paint.js";
 import { VIEW_DEFAULTS } from "./store.js";
 
 const BASE64_STEP = 1 << 20; // characters that are decoded at once, which takes some milliseconds
@@ -146,7 +147,7 @@ async function blobOfElement(id) {
   const parts = [];
   for (let at = 0; at < text.length; at += BASE64_STEP) {
     parts.push(bytesOfBase64(text.slice(at, at + BASE64_STEP)));
-    await new Promise((resolve) => setTimeout(resolve));
+    await nextTask();
   }
   return new Blob(parts);
 }

@@ -83,6 +83,11 @@ export function oncePerFrame(work) {
   };
 }
 
+/** A pause, in which the page reacts to what has happened meanwhile. */
+export function nextTask() {
+  return new Promise((resolve) => setTimeout(resolve));
+}
+
 /**
  * The place nearest to `position` at which a line one device pixel wide covers exactly one row of device
  * pixels.

@@ -11,13 +11,13 @@ import { errorSentence } from "../engine/engine.js";
 import { infoOfDevice } from "../shared/app.js";
 import { drawYAxis } from "../shared/axis.js";
 import { el, fill } from "../shared/dom.js";
-import { clearCanvas, contextOf, fitCanvas, pixelRatio } from "../shared/paint.js";
+import { clearCanvas, contextOf, fitCanvas, nextTask, pixelRatio } from "../shared/paint.js";
 import { GROUP_COLOURS, groupColour, shownTheme, themeToken } from "../shared/palette.js";
 import { scaleOf } from "../shared/ranges.js";
 import { drawFailures, FAILURE_BAND, failureShapes, topOfFailures } from "./failures.js";
-import { drawCourse, drawCurves, drawPeakLevel, drawSegmentTicks } from "./lines.js";
+import { drawCourse, drawCurves, drawPeakLevel, drawSegmentTicks, measureCurves } from "./lines.js";
 import { annotationRows, drawAnnotations, drawFlags, marksOnAxis } from "./marks.js";
-import { paintPicture, pixelTable } from "./pixels.js";
+import { beginPainting, paintMore, paintPicture, pixelTable } from "./pixels.js";
 import { withWholeSamples } from "./runs.js";
 
 /** Heights in CSS pixels. */
@@ -25,6 +25,7 @@ export const ANNOTATION_ROW = 17;
 const FLAG_ROW = 18;
 const SEGMENT_ROW = 9;
 const HEADROOM = 1.06;
+const PAINT_STEP_MS = 6;
 /** As many colours as there are for allocations of their own. */
 const OWN_LANE_COLOURS = 4096;
 
@@ -49,7 +50,8 @@ export function createLane(source, host) {
     width: 0, height: 0, gutter: 64, offset: 0,
     marks: null, marksHere: null, marksAxis: "", ooms: null, hasAskedOoms: false, course: null, courseKey: "",
     coarse: null, coarseKey: "", picture: null, askedKey: "", shownKey: "",
-    image: null, copy: document.createElement("canvas"), isCopied: false, framePlace: "", insidePlace: "",
+    painting: null, image: null, copy: document.createElement("canvas"), isCopied: false,
+    framePlace: "", insidePlace: "",
     table: null, colourOf: null, groups: null, device: null,
     plot: { left: 64, top: 0, width: 1, height: 1 }, annotationRows: 0,
   };
@@ -137,15 +139,36 @@ async function askExact(lane, view, params) {
   try {
     const reply = await lane.source.engine.latest("picture", "picture", params);
     if (reply === null) return;
-    lane.picture = { ...withWholeSamples(reply), by: view.by, isMarking: view.mark !== "" };
-    lane.shownKey = key;
-    lane.isCopied = false;
-    refreshCopy(lane, lane.picture, view, pixelRatio()); // here, since the frame that shows it has enough to do
+    const picture = { ...withWholeSamples(reply), by: view.by, isMarking: view.mark !== "" };
+    if (!await paintInSteps(lane, picture, view)) return;
+    Object.assign(lane, { picture, shownKey: key });
     showLaneMessage(lane, "");
     if (lane.coarse !== null) lane.host.changed();
   } catch (error) {
     lane.host.failed(lane, error);
   }
+}
+
+/**
+ * Paints a picture that has come, since the frame that shows it has enough to do; in tasks of a few milliseconds, because the
+ * first pictures take many times as long as later ones, for which the browser has compiled this. False if it was given up for
+ * another one.
+ * @param {Lane} lane @param {Picture} picture @param {TimelineView} view
+ */
+async function paintInSteps(lane, picture, view) {
+  const table = tableFor(lane, picture.by, picture.isMarking, view.lit);
+  const painting = lane.painting = beginPainting(picture, table, pixelRatio(), lane.image);
+  let since = performance.now();
+  while (!paintMore(painting)) {
+    if (performance.now() - since < PAINT_STEP_MS) continue;
+    await nextTask();
+    if (lane.painting !== painting) return false;
+    since = performance.now();
+  }
+  Object.assign(lane, { table, painting: null, image: painting.image });
+  copyImage(lane, painting.image);
+  measureCurves(picture);
+  return true;
 }
 
 /**
@@ -379,11 +402,16 @@ function refreshCopy(lane, picture, view, ratio) {
   const table = tableFor(lane, picture.by, picture.isMarking, view.lit);
   if (lane.isCopied && table === lane.table) return;
   lane.table = table;
-  lane.image = paintPicture(picture, table, ratio, lane.image);
+  lane.image = paintPicture(picture, table, ratio, lane.painting === null ? lane.image : null);
+  copyImage(lane, lane.image);
+}
+
+/** @param {Lane} lane @param {ImageData} image */
+function copyImage(lane, image) {
   const { copy } = lane;
-  if (copy.width !== picture.columns_count) copy.width = picture.columns_count;
-  if (copy.height !== picture.rows_count) copy.height = picture.rows_count;
-  contextOf(copy).putImageData(lane.image, 0, 0);
+  if (copy.width !== image.width) copy.width = image.width;
+  if (copy.height !== image.height) copy.height = image.height;
+  contextOf(copy).putImageData(image, 0, 0);
   lane.isCopied = true;
 }
 

@@ -126,11 +126,24 @@ export function drawCourse(context, course, scales, plot) {
     scales.y.toPixel(course.reserved_peak_bytes) + 14, "left", plot.height);
 }
 
+/** @type {WeakMap<Float64Array, CurveLevel[]>} */
+const curveLevels = new WeakMap();
+
+/**
+ * Finds the levels of a picture's curves ahead of the frames that draw them.
+ * @param {Picture} picture
+ */
+export function measureCurves(picture) {
+  drawnCurves(picture, new Set());
+}
+
 /**
  * Columns of equal value as one: {from, to, value}, of those that show any of the run.
  * @param {Picture} picture @param {Float64Array} values
  */
 function levelsOf(picture, values) {
+  const known = curveLevels.get(values);
+  if (known !== undefined) return known;
   /** @type {CurveLevel[]} */
   const levels = [];
   let last = null;
@@ -139,6 +152,7 @@ function levelsOf(picture, values) {
     if (last !== null && last.to === c && last.value === values[c]) last.to = c + 1;
     else levels.push(last = { from: c, to: c + 1, value: values[c], y: 0, isHeld: false });
   }
+  curveLevels.set(values, levels);
   return levels;
 }
 

@@ -9,6 +9,9 @@ const RUN_MARKED = 2;
 
 /** Pixels of a group in a table: 4 for runs that are dimmed, then 4 for those that are highlighted. */
 const TABLE_PIXELS = 8;
+const SAMPLES_A_STEP = 64;
+/** From so many pixels on, a call of `fill` is faster than a loop. */
+const WIDE_ROW = 16;
 const [TABLE_FLAT, TABLE_EDGE, TABLE_MANY, TABLE_MANY_TOO] = [0, 1, 2, 3];
 
 /**
@@ -52,54 +55,108 @@ function setShades(table, at, base, ground, isDark) {
  * @returns {ImageData}
  */
 export function paintPicture(picture, table, ratio, kept) {
-  const { columns, columns_count: width, rows_count: height } = picture;
+  const painting = beginPainting(picture, table, ratio, kept);
+  while (!paintMore(painting));
+  return painting.image;
+}
+
+/**
+ * The same in steps, each a call of paintMore.
+ * @param {Picture} picture @param {Uint32Array} table @param {number} ratio @param {ImageData|null} kept
+ * @returns {Painting}
+ */
+export function beginPainting(picture, table, ratio, kept) {
+  const { columns_count: width, rows_count: height } = picture;
   const fits = kept !== null && kept.width === width && kept.height === height;
   const image = fits ? kept : new ImageData(width, height);
   const to = { pixels: new Uint32Array(image.data.buffer), width, height, tall: 3 * ratio };
   to.pixels.fill(0);
-  const starts = columns.sample_column;
-  for (let sample = 0; sample + 1 < starts.length; sample++) {
-    paintSample(to, columns, sample, table);
-    const isWide = starts[sample + 1] - starts[sample] >= 4 * ratio;
-    if (isWide && sample > 0) paintBeginnings(to, columns, sample, table);
+  return {
+    image, to, table, columns: picture.columns, wide: 4 * ratio, sample: 0,
+    pile: new Uint32Array(height), since: new Uint32Array(height), count: 0,
+  };
+}
+
+/**
+ * Paints the next samples; whether the picture is complete.
+ * @param {Painting} painting
+ */
+export function paintMore(painting) {
+  const { sample_column: starts } = painting.columns;
+  const last = starts.length - 1;
+  const end = Math.min(painting.sample + SAMPLES_A_STEP, last);
+  for (; painting.sample < end; painting.sample++) takeRuns(painting);
+  if (end < last) return false;
+  endRuns(painting, 0, starts[last]);
+  for (let sample = 1; sample < last; sample++) {
+    if (starts[sample + 1] - starts[sample] >= painting.wide) paintBeginnings(painting, sample);
   }
-  return image;
+  return true;
+}
+
+/**
+ * The runs of the next sample. A run that neighbouring samples share is one rectangle: it is painted when a sample no longer
+ * has it. `pile` are the runs of the last sample, from the bottom up, `since` the columns in which they begin.
+ * @param {Painting} painting
+ */
+function takeRuns(painting) {
+  const { columns, sample, pile, since } = painting;
+  const { sample_column: starts, sample_run: runs } = columns;
+  endRuns(painting, columns.sample_kept[sample], starts[sample]);
+  for (const all = runs[sample + 1] - runs[sample]; painting.count < all; painting.count++) {
+    pile[painting.count] = runs[sample] + painting.count;
+    since[painting.count] = starts[sample];
+  }
+}
+
+/**
+ * Paints the runs that end before a column: those which reach above the `shared` pixels.
+ * @param {Painting} painting @param {number} shared @param {number} right
+ */
+function endRuns(painting, shared, right) {
+  const { pile, since, columns: { run_end: ends } } = painting;
+  while (painting.count > 0 && ends[pile[painting.count - 1]] > shared) {
+    const at = --painting.count;
+    paintRun(painting, pile[at], at === 0 ? 0 : ends[pile[at - 1]], since[at], right);
+  }
 }
 
 /**
  * Several small ones have two shades, which makes stripes; one that is tall has an edge where the next
  * begins.
- * @param {PixelGround} to @param {Picture["columns"]} columns @param {number} sample
- * @param {Uint32Array} table
+ * @param {Painting} painting @param {number} run @param {number} bottom @param {number} left @param {number} right
  */
-function paintSample(to, columns, sample, table) {
-  const { pixels, width, height } = to;
+function paintRun({ to, table, columns }, run, bottom, left, right) {
   const { run_end: ends, run_group: groups, run_flags: flags } = columns;
-  const left = columns.sample_column[sample];
-  const right = columns.sample_column[sample + 1];
-  const lastRun = columns.sample_run[sample + 1];
-  let y = 0;
-  let line = (height - 1) * width;
-  for (let run = columns.sample_run[sample]; run < lastRun; run++) {
-    const end = ends[run];
-    const at = groups[run] * TABLE_PIXELS + ((flags[run] & RUN_MARKED) === 0 ? 0 : 4);
-    const isSeveral = (flags[run] & RUN_SEVERAL) !== 0;
-    const even = table[at + (isSeveral ? TABLE_MANY : TABLE_FLAT)];
-    const odd = table[at + (isSeveral ? TABLE_MANY_TOO : TABLE_FLAT)];
-    const top = !isSeveral && end - y >= to.tall ? end - 1 : end;
-    for (; y < top; y++, line -= width) {
-      for (let x = left; x < right; x++) pixels[line + x] = ((x + y) & 2) === 0 ? even : odd;
-    }
-    for (; y < end; y++, line -= width) pixels.fill(table[at + TABLE_EDGE], line + left, line + right);
+  const { pixels, width, height } = to;
+  const at = groups[run] * TABLE_PIXELS + ((flags[run] & RUN_MARKED) === 0 ? 0 : 4);
+  const isSeveral = (flags[run] & RUN_SEVERAL) !== 0;
+  const edge = !isSeveral && ends[run] - bottom >= to.tall ? ends[run] - 1 : -1;
+  for (let y = bottom, line = (height - 1 - y) * width; y < ends[run]; y++, line -= width) {
+    if (isSeveral) paintStripes(pixels, line, y, left, right, table[at + TABLE_MANY], table[at + TABLE_MANY_TOO]);
+    else paintRow(pixels, line + left, line + right, table[at + (y === edge ? TABLE_EDGE : TABLE_FLAT)]);
   }
 }
 
 /**
- * The first column of a wide sample: where another allocation stood before, one that stands here now begins.
- * @param {PixelGround} to @param {Picture["columns"]} columns @param {number} sample
- * @param {Uint32Array} table
+ * @param {Uint32Array} pixels @param {number} line @param {number} y @param {number} left @param {number} right
+ * @param {number} even @param {number} odd
  */
-function paintBeginnings(to, columns, sample, table) {
+function paintStripes(pixels, line, y, left, right, even, odd) {
+  for (let x = left; x < right; x++) pixels[line + x] = ((x + y) & 2) === 0 ? even : odd;
+}
+
+/** @param {Uint32Array} pixels @param {number} from @param {number} to @param {number} pixel */
+function paintRow(pixels, from, to, pixel) {
+  if (to - from >= WIDE_ROW) pixels.fill(pixel, from, to);
+  else for (let at = from; at < to; at++) pixels[at] = pixel;
+}
+
+/**
+ * The first column of a wide sample: where another allocation stood before, one that stands here now begins.
+ * @param {Painting} painting @param {number} sample
+ */
+function paintBeginnings({ to, table, columns }, sample) {
   const { sample_run: runs, run_end: ends, run_row: rows, run_group: groups, run_flags: flags } = columns;
   const x = columns.sample_column[sample];
   let before = runs[sample - 1];

@@ -126,7 +126,7 @@ function askAhead(timeline, state) {
 /** @param {Timeline} timeline */
 function forgetPictures(timeline) {
   /** @type {Partial<Lane>} */
-  const nothing = { coarse: null, coarseKey: "", picture: null, askedKey: "", shownKey: "" };
+  const nothing = { coarse: null, coarseKey: "", picture: null, painting: null, askedKey: "", shownKey: "" };
   for (const lane of timeline.lanes) Object.assign(lane, nothing);
 }
 
@@ -150,8 +150,8 @@ function matchLanes(timeline) {
     const device = deviceOfFile(app, lane.source.entry);
     if (device !== lane.device) {
       Object.assign(lane, {
-        device, marks: null, marksAxis: "", coarse: null, coarseKey: "", picture: null, ooms: null, hasAskedOoms: false,
-        course: null, courseKey: "",
+        device, marks: null, marksAxis: "", coarse: null, coarseKey: "", picture: null, painting: null, ooms: null,
+        hasAskedOoms: false, course: null, courseKey: "",
       });
       askMarks(timeline, lane);
     }

@@ -82,6 +82,8 @@ interface Lane {
   picture: Picture | null;
   shownKey: string;
   askedKey: string;
+  /** The picture that is being painted, over `image`. */
+  painting: Painting | null;
   /** The picture as pixels: `copy` holds them, `table` is what they were painted with. */
   image: ImageData | null;
   copy: HTMLCanvasElement;
@@ -231,6 +233,22 @@ interface PixelLook {
   /** What is not marked stands back. */
   dims: boolean;
   lit: number | null;
+}
+
+/** A picture that is painted in steps. */
+interface Painting {
+  image: ImageData;
+  to: PixelGround;
+  table: Uint32Array;
+  columns: Picture["columns"];
+  /** Columns from which on the first one of a sample shows what begins there. */
+  wide: number;
+  /** The next one. */
+  sample: number;
+  /** The runs of the last sample, from the bottom up, the columns in which they begin, and how many they are. */
+  pile: Uint32Array;
+  since: Uint32Array;
+  count: number;
 }
 
 interface PixelGround {
