@@ -176,3 +176,29 @@ def test_devices_with_two_pixels_a_point(open_page, trace):
     shown = page.picture()
     assert shown["columns"] > 1600
     assert_heights(page, path, 8)
+
+
+NOTE_NEW_CANVASES = """() => {
+  const { setTransform } = CanvasRenderingContext2D.prototype;
+  const seen = new Set();
+  window.newCanvases = {};
+  CanvasRenderingContext2D.prototype.setTransform = function (...matrix) {
+    if (this.canvas.isConnected && !seen.has(this.canvas)) {
+      seen.add(this.canvas);
+      (window.newCanvases[document.timeline.currentTime] ??= []).push(this.canvas.className);
+    }
+    return setTransform.apply(this, matrix);
+  };
+}"""
+
+
+def test_new_canvases_are_drawn_in_several_frames(open_page, trace):
+    """The browser needs milliseconds for each one. That which follows the pointer is not made before there is one."""
+    page = open_page()
+    page.tab.evaluate(NOTE_NEW_CANVASES)
+    page.choose(trace(EVENTS)).wait_for_picture().settle()
+    frames = list(page.tab.evaluate("() => window.newCanvases").values())
+    made = [name for names in frames for name in names]
+    assert sum("timeline-picture" in name or "timeline-lines" in name or "minimap" in name for name in made) == 3, frames
+    assert not any("timeline-over" in name for name in made), frames
+    assert max(map(len, frames)) <= 2, frames

@@ -30,12 +30,20 @@ export function fitCanvas(canvas, width, height) {
   if (changed) {
     canvas.width = deviceWidth;
     canvas.height = deviceHeight;
-    canvas.style.width = `${width}px`;
-    canvas.style.height = `${height}px`;
+    stretchCanvas(canvas, width, height);
   }
   const context = contextOf(canvas);
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   return { context, width, height, ratio, changed };
+}
+
+/**
+ * Gives a canvas its place of `width` x `height` CSS pixels, and leaves its own pixels as they are.
+ * @param {HTMLCanvasElement} canvas @param {number} width @param {number} height
+ */
+export function stretchCanvas(canvas, width, height) {
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${height}px`;
 }
 
 /**

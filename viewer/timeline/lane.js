@@ -26,6 +26,8 @@ const FLAG_ROW = 18;
 const SEGMENT_ROW = 9;
 const HEADROOM = 1.06;
 const PAINT_STEP_MS = 6;
+/** The picture, the flags above it, the curves over it. */
+const LANE_PARTS = 3;
 /** As many colours as there are for allocations of their own. */
 const OWN_LANE_COLOURS = 4096;
 
@@ -50,7 +52,7 @@ export function createLane(source, host) {
     width: 0, height: 0, gutter: 64, offset: 0,
     marks: null, marksHere: null, marksAxis: "", ooms: null, hasAskedOoms: false, course: null, courseKey: "",
     coarse: null, coarseKey: "", picture: null, askedKey: "", shownKey: "",
-    painting: null, image: null, copy: document.createElement("canvas"), isCopied: false,
+    parts: 0, painting: null, image: null, copy: document.createElement("canvas"), isCopied: false,
     framePlace: "", insidePlace: "",
     table: null, colourOf: null, groups: null, device: null,
     plot: { left: 64, top: 0, width: 1, height: 1 }, annotationRows: 0,
@@ -294,8 +296,9 @@ export function failLane(lane, error) {
 }
 
 /**
- * Draws everything but what follows the pointer; of that, only what is another than before. A new lane is drawn in two
- * frames, so that neither takes long: what is around the picture, then, when that is there, the picture and its lines.
+ * Draws everything but what follows the pointer; of that, only what is another than before. A new lane is drawn in several
+ * frames, since the browser needs as long to hand a new canvas to the screen as the page to draw it: what is around the picture,
+ * then, when that is there, the picture, its flags, its curves.
  * @param {Lane} lane @param {TimelineView} view
  */
 export function drawLane(lane, view) {
@@ -308,7 +311,8 @@ export function drawLane(lane, view) {
   const isOtherPlace = place !== lane.framePlace;
   if (isOtherPlace) drawFrame(lane, view, scales);
   lane.framePlace = place;
-  if (lane.canvases.picture.dataset.settled === undefined && (isOtherPlace || lane.picture === null)) {
+  const isNew = lane.parts < LANE_PARTS;
+  if (isNew && (isOtherPlace || lane.picture === null)) {
     if (lane.picture !== null) lane.host.changed();
     return;
   }
@@ -318,11 +322,13 @@ export function drawLane(lane, view) {
     lane.ooms === null ? "" : view.cursor, lane.course === null ? "" : lane.courseKey,
   ].join(" ");
   const isTold = lane.canvases.picture.dataset.settled === String(isSettled);
-  if (inside === lane.insidePlace && lane.isCopied && isTold) return;
+  if (!isNew && inside === lane.insidePlace && lane.isCopied && isTold) return;
+  if (!isNew || inside !== lane.insidePlace) drawPicture(lane, view, scales, isSettled);
   lane.insidePlace = inside;
-  drawPicture(lane, view, scales, isSettled);
-  drawLines(lane, view, scales);
-  tellWhatIsShown(lane, isSettled);
+  if (isNew) lane.parts++;
+  if (lane.parts > 1) drawLines(lane, view, scales, lane.parts === LANE_PARTS);
+  if (lane.parts < LANE_PARTS) lane.host.changed();
+  else tellWhatIsShown(lane, isSettled);
 }
 
 /**
@@ -450,8 +456,8 @@ function placeCanvas(canvas, plot) {
   canvas.style.top = `${plot.top}px`;
 }
 
-/** @param {Lane} lane @param {TimelineView} view @param {LaneScales} scales */
-function drawLines(lane, view, scales) {
+/** @param {Lane} lane @param {TimelineView} view @param {LaneScales} scales @param {boolean} hasCurves */
+function drawLines(lane, view, scales, hasCurves) {
   const { plot, picture } = lane;
   const { context, ratio } = clearCanvas(lane.canvases.lines, lane.width, lane.height);
   const marks = laneMarks(lane, view.axis);
@@ -474,7 +480,7 @@ function drawLines(lane, view, scales) {
   clipped(plot.top, foot, () => {
     // curves are of all there is, whatever a filter leaves out of the stack
     tellFailures(lane, null);
-    if (view.filter !== "") return;
+    if (view.filter !== "" || !hasCurves) return;
     if (picture !== null) drawCurves(context, picture, scales, { hidden: view.hiddenCurves });
     if (lane.course !== null) drawCourse(context, lane.course, scales, plot);
     const shapes = marks === null ? null : failureShapes(lane, marks, scales);

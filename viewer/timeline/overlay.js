@@ -1,11 +1,12 @@
 /** The layer over the picture that follows the pointer: outlines, cursors, the chosen range, the crosshair. */
 
-import { clearCanvas, crisp } from "../shared/paint.js";
+import { clearCanvas, crisp, stretchCanvas } from "../shared/paint.js";
 import { themeToken } from "../shared/palette.js";
 import { outlinePath, piecesOfRow } from "./hit_test.js";
 import { laneScales } from "./lane.js";
 
 /**
+ * A canvas that nothing is drawn on gets no pixels, which take longer to hand to the screen than most drawings.
  * @param {Lane} lane @param {TimelineView} view @param {OverLook} over
  */
 export function drawOver(lane, view, over) {
@@ -13,7 +14,12 @@ export function drawOver(lane, view, over) {
   const isEmpty = shown.every((one) => one === null);
   const fits = lane.overWidth === lane.width && lane.overHeight === lane.height;
   if (isEmpty && lane.isOverEmpty && fits) return;
+  const isUnused = isEmpty && lane.isOverEmpty !== false;
   Object.assign(lane, { isOverEmpty: isEmpty, overWidth: lane.width, overHeight: lane.height });
+  if (isUnused) {
+    stretchCanvas(lane.canvases.over, lane.width, lane.height);
+    return;
+  }
   const { context, ratio } = clearCanvas(lane.canvases.over, lane.width, lane.height);
   const scales = laneScales(lane, view);
   const { plot } = lane;

@@ -313,6 +313,7 @@ function drawTimeline(timeline) {
   const isFirst = timeline.shown.whole === null;
   const view = viewOf(timeline, state, timeline.shown.whole ?? { from: -1, to: 1 });
   timeline.shown.view = view;
+  const wasEmpty = currentLane(timeline)?.framePlace === "" && timeline.tools.minimap.key === undefined;
   for (const lane of timeline.lanes) {
     if (!isFirst && lane.coarse?.axis === view.axis) askPicture(lane, view);
     if (!isFirst) askCourse(lane, view, lane.source.index === state.file);
@@ -327,7 +328,10 @@ function drawTimeline(timeline) {
   const lane = currentLane(timeline);
   timeline.nodes.empty.hidden = !isWithoutHistory(lane?.marks ?? null);
   const { whole } = timeline.shown;
-  if (lane !== null && whole !== null) drawMinimap(timeline.tools.minimap, lane, view, whole);
+  if (lane !== null && whole !== null) {
+    if (wasEmpty) timeline.does.draw(); // the first minimap is drawn in a frame of its own
+    else drawMinimap(timeline.tools.minimap, lane, view, whole);
+  }
   if (lane !== null && isLaneSettled(lane, view)) timeline.app.pictureShown?.();
   followPointer(timeline);
   if (!isFirst) drawOvers(timeline);

@@ -82,6 +82,8 @@ interface Lane {
   picture: Picture | null;
   shownKey: string;
   askedKey: string;
+  /** How many of its parts a new lane has drawn, each in a frame of its own. */
+  parts: number;
   /** The picture that is being painted, over `image`. */
   painting: Painting | null;
   /** The picture as pixels: `copy` holds them, `table` is what they were painted with. */
