@@ -42,8 +42,8 @@ static const vs_oom *failure_of(const vs_report *r) {
 
 /* ---- peak and end ---------------------------------------------------------------------------------------------- */
 
-/* Whether two sizes have the same text. */
-static bool read_alike(const vs_lines *lines, uint64_t a, uint64_t b) {
+/* Whether two sizes have the same text. A failure is kept in the status of the line's. */
+static bool read_alike(vs_lines *lines, uint64_t a, uint64_t b) {
   vs_text text;
   vs_text_init(&text, lines->text.host, NULL);
   vs_text_bytes(&text, a, lines->unit);
@@ -51,6 +51,7 @@ static bool read_alike(const vs_lines *lines, uint64_t a, uint64_t b) {
   vs_text_bytes(&text, b, lines->unit);
   const vs_str both = vs_text_view(&text);
   const bool are = both.size == 2 * size && memcmp(both.data, both.data + size, size) == 0;
+  if (lines->text.status == VS_OK) lines->text.status = text.status;
   vs_text_deinit(&text);
   return are;
 }
