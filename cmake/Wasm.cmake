@@ -13,7 +13,7 @@ file(GLOB small CONFIGURE_DEPENDS src/codec/*.c src/base/*.c)
 list(FILTER small EXCLUDE REGEX "codec/pickle(_dicts|_lists|_machine|_stack)?\\.c|base/(mem|sort)\\.c")
 set_source_files_properties(${small} PROPERTIES COMPILE_OPTIONS -Oz)
 file(GLOB rows CONFIGURE_DEPENDS src/snapshot/builder*.c src/snapshot/model.c src/event/*.c)
-set_source_files_properties(${rows} PROPERTIES COMPILE_OPTIONS -O2) # what makes the rows: behind the -Oz of their modules
+set_source_files_properties(${rows} PROPERTIES COMPILE_OPTIONS -O2) # what makes the rows: behind the -Oz of their modules; tests/wasm/test_hot_files.py
 set_source_files_properties(src/base/mem.c PROPERTIES COMPILE_OPTIONS -mbulk-memory) # only there: see mem.c
 # -O0 is for the driver, which at other levels runs the wasm-opt that it finds (of binaryen): what it writes, or whether it fails, depends on the
 # machine. The linker does the same at all levels.
