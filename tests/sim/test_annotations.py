@@ -145,6 +145,19 @@ def test_threads_and_forks(tmp_path):
         assert [end for end in ours if end[0].startswith(f"{thread}: ")] == wanted
 
 
+def test_threads_that_do_not_hold_pythons_lock(tmp_path):
+    """Our functions are in PyTorch's list once, for the thread that makes a range: each range begins and ends once."""
+    threads, count = 4, 2000
+    program = [str(PYTHON), str(PROGRAMS / "scripted_ranges.py"), str(threads), str(count)]
+    done = run(tmp_path, "-o", "run.vram", "--gpu", "24GiB", program=program)
+    assert done.code == 0, done.err
+    ours = ends(exported(tmp_path, tmp_path / "run.vram"))
+    for thread in range(threads):
+        stages = [stage for name, stage in ours if name == f"thread {thread}"]
+        assert len(stages) == 2 * count and set(stages[::2]) == {"START"} and set(stages[1::2]) == {"END"}
+    assert len(ours) == threads * 2 * count
+
+
 @pytest.mark.parametrize("is_late", [False, True])
 def test_the_list_of_functions_is_empty(tmp_path, is_late):
     """While nothing makes a range, on any thread: so the nodes of a backward pass, which copy the list, do not get slower."""
