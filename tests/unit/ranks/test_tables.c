@@ -269,7 +269,7 @@ static void incomplete_ranks_are_counted(void **state) {
 
 /* ---- batches */
 
-enum { BATCH = 64 * 1024, FILES = 20, STEPS = 5000 }; /* a batch is full with so many rows */
+enum { BATCH = 64 * 1024, FILES = 15, STEPS = 5000 }; /* a batch is full with so many rows */
 
 /* One file many times. */
 static void begin_long(reading *r) {
