@@ -50,7 +50,8 @@ static bool read_alike(vs_lines *lines, uint64_t a, uint64_t b) {
   const size_t size = text.bytes.count;
   vs_text_bytes(&text, b, lines->unit);
   const vs_str both = vs_text_view(&text);
-  const bool are = both.size == 2 * size && memcmp(both.data, both.data + size, size) == 0;
+  const bool are =
+      text.status == VS_OK && both.size == 2 * size && memcmp(both.data, both.data + size, size) == 0;
   if (lines->text.status == VS_OK) lines->text.status = text.status;
   vs_text_deinit(&text);
   return are;
