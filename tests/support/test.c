@@ -34,6 +34,12 @@ uint64_t test_repetitions(uint64_t all, uint64_t few) {
   return getenv("UNDER_MEMCHECK") != NULL ? few : all;
 }
 
+void need_native_stacks(bool are_walked) {
+  if (are_walked) return;
+  print_message("native stacks are walked on x86-64, and on aarch64 in what gcc compiled: not here\n");
+  skip();
+}
+
 void expect_trap(void (*misuse)(void)) {
   if (!VS_HOSTILE) skip();
   const pid_t child = fork();

@@ -27,6 +27,9 @@
  * takes 20 to 50 times as long, and memcheck judges the code that it runs through; the other rings prove the numbers. */
 uint64_t test_repetitions(uint64_t all, uint64_t few);
 
+/* Skips a test of native stacks, and says why, where they are not walked (os/stackwalk.h). */
+void need_native_stacks(bool are_walked);
+
 /* That `misuse` runs into a VS_ASSERT. Skips the test in builds that have none. */
 void expect_trap(void (*misuse)(void));
 

@@ -264,7 +264,7 @@ static void native_frames(void **state) {
   vs_error error;
   vs_snapshot *snapshot;
   uint64_t address;
-  if (!vs_record_native_is_supported()) skip();
+  need_native_stacks(vs_record_native_is_supported());
   expect_ok(vs_live_open(&(vs_live_options){.gpus = "1GiB", .settings = ""}, &live, &error));
   const vs_history_options keep = {.enabled = VS_HISTORY_EVENTS,
                                    .context = VS_HISTORY_CONTEXT_ALLOC,

@@ -162,14 +162,9 @@ static void run_random(uint64_t seed, unsigned count) {
 
 /* ---- tests */
 
-static bool is_missing(void) {
-  if (!vs_stackwalk_is_supported()) skip();
-  return !vs_stackwalk_is_supported();
-}
-
 static void test_every_kind_of_function(void **state) {
   (void)state;
-  if (is_missing()) return;
+  need_native_stacks(vs_stackwalk_is_supported());
   const char *scripts[] = {"",  "p",   "b",   "v",   "a",       "w",
                            "f", "pvp", "vav", "aba", "favbpwx", "bbbbbbbbbbbbbbbb"};
   for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
@@ -180,7 +175,7 @@ static void test_every_kind_of_function(void **state) {
 
 static void test_random_neighbours(void **state) {
   (void)state;
-  if (is_missing()) return;
+  need_native_stacks(vs_stackwalk_is_supported());
   run_random(1, 2000);
   assert_true(walks > 2000 && longest > 40);
 }
@@ -188,7 +183,7 @@ static void test_random_neighbours(void **state) {
 /* A loop that comes to the same functions in another order each time: stacks of one depth, which differ in the middle. */
 static void test_walks_are_recalled(void **state) {
   (void)state;
-  if (is_missing()) return;
+  need_native_stacks(vs_stackwalk_is_supported());
   enum { ROUNDS = 3000 };
   static const char *const scripts[] = {"pbwfb", "bpwfb", "wpbfb", "pbwbf", "bbwff",
                                         "wfpbb", "ffpbw", "pbwb",  "pbw",   "pvab"};
@@ -211,7 +206,7 @@ static NOINLINE unsigned recurse(unsigned depth) {
 
 static void test_deep_recursion(void **state) {
   (void)state;
-  if (is_missing()) return;
+  need_native_stacks(vs_stackwalk_is_supported());
   for (unsigned depth = 200; depth < 300; depth += 7) (void)recurse(depth);
   for (unsigned depth = 300; depth > 100; depth -= 9) (void)recurse(depth);
 }
@@ -220,7 +215,7 @@ static void run_thread(void *ctx) { run_random(*(uint64_t *)ctx, 500); }
 
 static void test_threads(void **state) {
   (void)state;
-  if (is_missing()) return;
+  need_native_stacks(vs_stackwalk_is_supported());
   enum { THREADS = 6 };
   vs_thread threads[THREADS];
   uint64_t seeds[THREADS];
@@ -239,7 +234,7 @@ static void look_once(void *ctx) {
 
 static void test_top_of_a_thread(void **state) {
   (void)state;
-  if (is_missing()) return;
+  need_native_stacks(vs_stackwalk_is_supported());
   vs_thread thread;
   expect_ok(vs_thread_start(&thread, "walker", look_once, NULL));
   vs_thread_join(&thread);
@@ -307,7 +302,7 @@ static void walk_in_handler(int number) {
 
 static void test_a_signal_within_a_walk_gets_none(void **state) {
   (void)state;
-  if (is_missing()) return;
+  need_native_stacks(vs_stackwalk_is_supported());
   (void)signal(SIGUSR1, walk_in_handler);
   vs_stackwalk_result result;
   nested_answer = true;
@@ -332,7 +327,7 @@ static void walk_elsewhere(int number) {
 
 static void test_another_stack_is_one_address(void **state) {
   (void)state;
-  if (is_missing()) return;
+  need_native_stacks(vs_stackwalk_is_supported());
   static _Alignas(16) char memory[65536];
   const stack_t stack = {.ss_sp = memory, .ss_size = sizeof memory};
   stack_t before;
@@ -373,7 +368,7 @@ static NOINLINE bool exchange_often(uint64_t (*exchange)(uint64_t value), uint64
 
 static void test_the_note_lives_as_long_as_walks_are_equal(void **state) {
   (void)state;
-  if (is_missing()) return;
+  need_native_stacks(vs_stackwalk_is_supported());
   assert_true(exchange_often(exchange_note, 1));
   assert_true(exchange_often(exchange_deeper, 10)); /* begins with 0 again */
   assert_true(exchange_often(exchange_note, 20));

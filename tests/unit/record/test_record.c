@@ -45,7 +45,7 @@ static given make_given(void) {
   assert_true(g.meta > UINT16_MAX);
   expect_ok(vs_record_text_intern(g.stacks, VS_STR("step"), &g.step));
   g.named = vs_record_intern(g.stacks, words, 2);
-  g.native = vs_record_capture(g.stacks);
+  g.native = vs_record_intern(g.stacks, &words[1], 1);
   return g;
 }
 
@@ -159,9 +159,10 @@ static void expect_events(const back *b) {
 }
 
 /* By module and offset. */
-static void expect_native_stack(const back *b, const given *g, const vs_trace_event *event) {
+static void expect_native_stack(const back *b, const vs_record_stacks *stacks, vs_context native,
+                                const vs_trace_event *event) {
   const uint64_t *addresses;
-  const uint32_t count = vs_record_stack_at(g->stacks, g->native, &addresses);
+  const uint32_t count = vs_record_stack_at(stacks, native, &addresses);
   assert_int_equal(b->stacks[event->stack].count, count);
   for (uint32_t i = 0; i < count; i++) {
     const vs_trace_native *n = &b->natives[b->stacks[event->stack].frames[i]];
@@ -198,10 +199,26 @@ static void test_all_kinds_of_messages(void **state) {
   back *b = back_read(path);
   expect_facts(b);
   expect_events(b);
-  expect_native_stack(b, &g, &b->events.data[1]);
   expect_state(b);
   back_free(b);
   vs_record_stacks_destroy(g.stacks);
+}
+
+static void test_a_native_stack(void **state) {
+  (void)state;
+  need_native_stacks(vs_record_native_is_supported());
+  vs_record_stacks *stacks;
+  expect_ok(vs_record_stacks_create(NULL, &stacks));
+  const vs_context native = vs_record_capture(stacks);
+  assert_int_not_equal(native, VS_CONTEXT_NONE);
+  vs_recorder *recorder = open_with((vs_record_options){.stacks = stacks});
+  record(recorder, 0, native);
+  (void)close_it(recorder);
+  back *b = back_read(path);
+  assert_int_not_equal(b->events.data[0].stack, VS_TRACE_NONE);
+  expect_native_stack(b, stacks, native, &b->events.data[0]);
+  back_free(b);
+  vs_record_stacks_destroy(stacks);
 }
 
 /* ---- what events do not share */
@@ -612,6 +629,7 @@ static void test_simulated_runs_give_equal_bytes(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_all_kinds_of_messages),
+      cmocka_unit_test(test_a_native_stack),
       cmocka_unit_test(test_an_event_takes_nothing_of_the_one_before),
       cmocka_unit_test(test_names_are_as_long_as_they_may_be),
       cmocka_unit_test(test_a_return_address_belongs_to_its_call),

@@ -134,7 +134,7 @@ static void expect_same_from_one_place(vs_record_stacks *stacks) {
 
 static void test_native_stacks(void **state) {
   (void)state;
-  if (!vs_record_native_is_supported()) skip();
+  need_native_stacks(vs_record_native_is_supported());
   vs_record_stacks *stacks = make(&(vs_record_stacks_options){.depth = 10});
   vs_record_stacks *others = make(NULL);
   vs_context seen[40], first_of_others = vs_record_capture(others);
