@@ -62,9 +62,10 @@ static inline size_t vs_map_find_next(const vs_map *map, size_t slot) {
   return VS_MAP_NONE;
 }
 
-/* Has the processor fetch the slot where `key` is looked for first, while something else is done. */
-static inline void vs_map_fetch(const vs_map *map, uint64_t key) {
-  if (map->capacity != 0) __builtin_prefetch(&map->slots[(size_t)vs_hash_u64(key) & (map->capacity - 1)], 1);
+/* Has the processor fetch the slot where `key` is looked for first, of a map whose slots are, or were, at the address `slots`, and whose capacity is
+ * `mask` + 1. It reads nothing, so it may be called while another thread changes the map. */
+static inline void vs_map_fetch_at(uint64_t slots, uint64_t mask, uint64_t key) {
+  __builtin_prefetch((const void *)(uintptr_t)(slots + (vs_hash_u64(key) & mask) * sizeof(vs_map_slot)), 1);
 }
 
 /* Removes the entry of `slot`; other entries may move. */

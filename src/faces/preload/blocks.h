@@ -19,9 +19,8 @@ typedef struct vs_live_blocks {
   uint64_t unused; /* 1 + row; 0: none */
 } vs_live_blocks;
 
-/* Has the processor fetch what a block at `address` will be added to, while something else is done. */
-static inline void vs_live_blocks_fetch(const vs_live_blocks *blocks, uint64_t address) {
-  vs_map_fetch(&blocks->at, address);
+/* Has the processor fetch the row of the block that is added next, while something else is done. */
+static inline void vs_live_blocks_fetch(const vs_live_blocks *blocks) {
   if (blocks->unused != 0) __builtin_prefetch(&blocks->rows.data[blocks->unused - 1], 1);
 }
 

@@ -116,6 +116,7 @@ static void tell(void *block, int64_t bytes, size_t allocated, size_t reserved, 
                       .is_late = is_late};
   const vs_preload_recording *recording = vs_recording_now();
   if (recording->recorder == NULL) return;
+  vs_memory_fetch(report.device, report.address);
   report.is_first = told_era != vs_recording_era();
   told_era = vs_recording_era();
   if (bytes < 0) {

@@ -215,7 +215,25 @@ void vs_memory_segment_freed(uint64_t address) {
   }
 }
 
-/* ---- blocks */
+/* ---- blocks
+ *
+ * Of what a call needs, where `blocks` has the address is the least likely to be in the processor's cache. It is fetched before all else, also
+ * before the lock is taken. A fetch from a place that is none any more costs that alone: it reads nothing. */
+
+static inline void note_near(device *d) {
+  const uint64_t slots = (uint64_t)(uintptr_t)d->blocks.at.slots;
+  if (__builtin_expect(atomic_load_explicit(&d->near_slots, memory_order_relaxed) == slots, 1)) return;
+  atomic_store_explicit(&d->near_slots, slots, memory_order_relaxed);
+  atomic_store_explicit(&d->near_mask, d->blocks.at.capacity - 1, memory_order_relaxed);
+}
+
+void vs_memory_fetch(uint32_t index, uint64_t address) {
+  VS_ASSERT(index < C10_MOST_DEVICES);
+  const device *d = &vs_memory_devices[index];
+  const uint64_t slots = atomic_load_explicit(&d->near_slots, memory_order_relaxed),
+                 mask = atomic_load_explicit(&d->near_mask, memory_order_relaxed);
+  vs_map_fetch_at(slots, mask, address);
+}
 
 void vs_memory_allocated(const vs_report *report, vs_request *request) {
   const bool is_known = request->is_open && request->bytes <= report->bytes;
@@ -233,7 +251,7 @@ void vs_memory_allocated(const vs_report *report, vs_request *request) {
   if (!is_known) vs_pytorch_doubt_add(report->is_first ? VS_DOUBT_FIRST_REQUESTS : VS_DOUBT_REQUESTS);
   request->is_open = false;
   device *d = vs_memory_enter(report->device);
-  vs_live_blocks_fetch(&d->blocks, block.address);
+  vs_live_blocks_fetch(&d->blocks);
   note_call(d);
   vs_memory_put_doubts(d->recorder);
   follow_segments(d, report, request);
@@ -241,6 +259,7 @@ void vs_memory_allocated(const vs_report *report, vs_request *request) {
   put(d, &event);
   if (vs_live_blocks_add(&d->blocks, vs_host_default(), &block) != VS_OK)
     vs_pytorch_doubt_add(VS_DOUBT_REQUESTS); /* its free will have the block's bytes */
+  note_near(d);
   count_retry(d, request);
   tell_figures(d, report);
   vs_memory_leave(d);
@@ -249,7 +268,6 @@ void vs_memory_allocated(const vs_report *report, vs_request *request) {
 void vs_memory_freed(const vs_report *report) {
   vs_live_block block = {.requested = report->bytes, .bytes = report->bytes};
   device *d = vs_memory_enter(report->device);
-  vs_map_fetch(&d->blocks.at, report->address);
   tell_figures(d, report);
   note_told(&d->told_blocks, report->address);
   (void)vs_live_blocks_take(&d->blocks, report->address, &block);

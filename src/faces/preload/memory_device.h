@@ -15,6 +15,8 @@ typedef struct vs_memory_device {
   vs_recorder *recorder; /* of the era's recording, as long as the lock is held; NULL: there is none */
   uint32_t forks;        /* the generation of the process that has the memory below */
   bool is_unsure;        /* the segments are not all that there are */
+  /* where `blocks` looks for addresses, for vs_memory_fetch alone, which is called without the lock: it may be from before */
+  _Atomic uint64_t near_slots, near_mask;
   vs_live_blocks blocks;
   vs_own_segments segments;
   vs_figures_device *figures; /* of this era, for other processes; NULL: nothing was told in it */
