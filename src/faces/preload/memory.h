@@ -38,8 +38,8 @@ typedef struct vs_report {
   bool is_first; /* of its thread in the era: it may have been asked for before its calls were led here */
 } vs_report;
 
-/* Has the processor fetch what is looked up first for the memory at `address`, before one of the calls below does so. Takes no lock. */
-void vs_memory_fetch(uint32_t device, uint64_t address);
+/* Has the processor fetch what is looked up first for the memory at `address` of device `index`, before one of the calls below does so. Takes no lock. */
+void vs_memory_fetch(uint32_t index, uint64_t address);
 
 /* A block was allocated, for `request`, which it closes; if that is not open, the block's bytes stand for what was requested. */
 void vs_memory_allocated(const vs_report *report, vs_request *request);
