@@ -218,12 +218,10 @@ void vs_memory_segment_freed(uint64_t address) {
 /* ---- blocks
  *
  * Of what a call needs, where `blocks` has the address is the least likely to be in the processor's cache. It is fetched before all else, also
- * before the lock is taken. A fetch from a place that is none any more costs that alone: it reads nothing. */
+ * before the lock is taken. A fetch from a place that the table has left costs that alone: it reads nothing. */
 
 static inline void note_near(device *d) {
-  const uint64_t slots = (uint64_t)(uintptr_t)d->blocks.at.slots;
-  if (__builtin_expect(atomic_load_explicit(&d->near_slots, memory_order_relaxed) == slots, 1)) return;
-  atomic_store_explicit(&d->near_slots, slots, memory_order_relaxed);
+  atomic_store_explicit(&d->near_slots, (uint64_t)(uintptr_t)d->blocks.at.slots, memory_order_relaxed);
   atomic_store_explicit(&d->near_mask, d->blocks.at.capacity - 1, memory_order_relaxed);
 }
 
