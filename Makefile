@@ -9,13 +9,13 @@
 #   make release   the packages for any Linux, into dist/ (tools/release): ten minutes; make release-aarch64: those for aarch64, into dist-aarch64/
 #   make test-release   all packages made twice, compared with a build by gcc, and tried in empty roots of Debian 11, 12 and 13
 #   make site      the documentation as a static site, build/site/site/index.html (tools/site)
-#   make bench     figures as ratios against named peers
+#   make bench     figures as ratios against named peers, with their spread; bench/history shows those of before
 #   make fuzz      all fuzz targets until one breaks (FUZZ_RUNS=N: that many executions of each)
 #   make mutants   breaks the code on purpose, one rule at a time: does a test notice? (MUTANTS="--room alloc": its options)
 #   make install   to PREFIX (/usr/local), below DESTDIR
 #   make format    clang-format over the C files
 #   make tidy      clang-tidy over src/
-#   make clean     away with build/, except the Python environments
+#   make clean     away with build/, except the Python environments and the bench's history
 
 PREFIX ?= /usr/local
 
@@ -74,13 +74,7 @@ site:
 bench:
 	@tools/setup bench
 	@tools/build release -DVS_RINGS= vramscope bench simcuda python
-	@build/venv/bin/python bench/run
-	@build/venv/bin/python bench/run_simulated
-	@build/venv/bin/python bench/run_whatif
-	@build/venv/bin/python bench/run_allocator
-	@build/venv/bin/python bench/run_viewer --events 10000,100000,1000000
-	@build/venv/bin/python bench/run_python
-	@build/venv/bin/python bench/run_record
+	@build/venv/bin/python bench/all
 
 fuzz:
 	@tools/setup fuzz
@@ -106,4 +100,4 @@ tidy:
 	@tools/tidy build/clang
 
 clean:
-	@find build -mindepth 1 -maxdepth 1 ! -name '*venv' ! -name torch ! -name truth ! -name 'setup.*' -exec rm -rf {} + 2>/dev/null || true
+	@find build -mindepth 1 -maxdepth 1 ! -name '*venv' ! -name torch ! -name truth ! -name 'setup.*' ! -name bench-history -exec rm -rf {} + 2>/dev/null || true

@@ -4,9 +4,8 @@ in one process.
 
     python_scopes.py [--rounds N] [--calls N]
 
-To be run under the simulated CUDA, whose allocations are PyTorch's own. All in turn, round by round; medians over the
-rounds of microseconds of this thread's processor time for one beginning and end, the allocation inside taken off, as
-JSON on the last line:
+To be run under the simulated CUDA, whose allocations are PyTorch's own. All in turn, round by round. Prints as JSON, on the last line, for
+each name a list of the rounds' microseconds: this thread's processor time for one beginning and end, the allocation inside taken off.
 
     scope        with Scope(): one allocation and its end, so that there is a peak to reset
     scope_empty  with Scope(): nothing
@@ -20,7 +19,6 @@ JSON on the last line:
 
 import argparse
 import json
-import statistics
 import time
 
 
@@ -108,10 +106,7 @@ def main():
 
     rows = [round_of() for _ in range(options.rounds)]
     del kept
-    figures = {f"{name}_us": round(statistics.median(row[name] for row in rows), 2) for name in rows[0]}
-    figures["step_beyond_scope_us"] = round(figures["step_log_us"] - figures["scope_us"], 2)
-    figures["scope_ratio"] = round(figures["scope_us"] / figures["peer_us"], 3)
-    print(json.dumps(figures))
+    print(json.dumps({name: [row[name] for row in rows] for name in rows[0]}))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
     python_track.py [--tensors N] [--rounds N] [--peer FOLDER]
 
 To be run under the simulated CUDA. FOLDER has the other gpu_mem_track.py (Pytorch-Memory-Utils); without it only ours
-is measured. Both in turn, round by round; medians, in milliseconds, as JSON on the last line:
+is measured. Both in turn, round by round. Prints as JSON, on the last line, for each name, behind track_ or peer_, a list of the rounds' milliseconds:
 
     first     the first track() of a tracker
     changed   a track() after one more tensor
@@ -16,7 +16,6 @@ import argparse
 import contextlib
 import importlib.util
 import json
-import statistics
 import tempfile
 import time
 import warnings
@@ -68,11 +67,7 @@ def main():
             for prefix, make in sides.items():
                 round_of(torch, make, rows, prefix)
     del tensors
-    figures = {name: statistics.median(each) for name, each in rows.items()}
-    if options.peer:
-        for name in [name for name in figures if name.startswith("track_")]:
-            figures[name.replace("_ms", "_ratio")] = figures[name] / figures[name.replace("track_", "peer_")]
-    print(json.dumps({name: float(f"{value:.4g}") for name, value in figures.items()}))
+    print(json.dumps(rows))
 
 
 if __name__ == "__main__":

@@ -1,13 +1,11 @@
 """Steps of a training program (simulated_step.py) with and without the recorder, in turn, in one process: recorded_steps.py FOLDER [BLOCKS]
 
-Prints, as JSON, what a step takes in blocks of steps that are not recorded, and how much more it takes in the recorded blocks between them: of
+Prints, as JSON, what a step takes in each block of steps that are not recorded, and how much more it takes in each of the recorded blocks between them: of
 processors (all threads, the recorder's own too) and by the clock. Each recorded block is compared with the mean of its two neighbours, so that what
-changes slowly in the machine cancels; the figure is the median of the blocks, and its spread the quartiles. Begin and end of a recording are not
-counted. The kernels of the simulated GPU take no time: a step is what PyTorch does on the host.
+changes slowly in the machine cancels. Begin and end of a recording are not counted. The kernels of the simulated GPU take no time: a step is what PyTorch does on the host.
 """
 
 import json
-import statistics
 import sys
 import time
 from pathlib import Path
@@ -47,8 +45,7 @@ def main():
     figures = {}
     for kind, name in enumerate(("processor", "clock")):
         more = [recorded[i][kind] / ((plain[i][kind] + plain[i + 1][kind]) / 2) - 1 for i in range(blocks)]
-        low, middle, high = statistics.quantiles(more, n=4)
-        figures[name] = {"step_s": statistics.median(p[kind] for p in plain), "more": middle, "quartiles": [low, high]}
+        figures[name] = {"plain_s": [seconds[kind] for seconds in plain], "more": more}
     print(json.dumps(figures))
 
 
