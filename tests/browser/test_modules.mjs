@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { csvText } from "../../viewer/shared/export_csv.js";
-import { bytesText, shareText } from "../../viewer/shared/format.js";
+import { bytesText, countText, shareText } from "../../viewer/shared/format.js";
 import { hashOfState, stateOfHash, VIEW_DEFAULTS } from "../../viewer/page/store.js";
 import { outlinePath, piecesOfRow } from "../../viewer/timeline/hit_test.js";
 import { beginPainting, paintMore, paintPicture, pixelTable, RUN_SEVERAL } from "../../viewer/timeline/pixels.js";
@@ -24,6 +24,15 @@ test("bytes are written as the command line writes them", () => {
   for (const [bytes, text] of known) assert.equal(bytesText(bytes), text);
   assert.equal(bytesText(null), "\u2013");
   assert.equal(shareText(null), "\u2013");
+});
+
+test("counts are written with a comma before each thousand", () => {
+  const english = new Intl.NumberFormat("en-US");
+  const roll = dice(7);
+  const known = [0, 7, 999, 1000, 123456, 1234567, 2 ** 53 - 1, 9e15 + 1, -1, -1000, 0.5, 1234.5678, 999.9996, -12345.25];
+  for (let i = 0; i < 2000; i++) known.push(Math.floor(roll(1e9) * 10 ** (roll(12) - 5)), roll(1e9) / 1000);
+  for (const count of known) assert.equal(countText(count), english.format(count));
+  assert.equal(countText(null), "\u2013");
 });
 
 test("an address gives the view back that made it", () => {

@@ -64,11 +64,12 @@ export class SortTable {
 
   arrange() {
     const column = this.columns.find((one) => one.key === this.sort.key);
+    const order = tableOrder ??= new Intl.Collator("en", { numeric: true });
     const sign = this.sort.isUp ? 1 : -1;
     /** @type {(a: R, b: R) => number} */
     const compare = column === undefined ? () => 0 : column.number
       ? (a, b) => sign * (Number(column.value(a) ?? -Infinity) - Number(column.value(b) ?? -Infinity))
-      : (a, b) => sign * TABLE_ORDER.compare(String(column.value(a) ?? ""), String(column.value(b) ?? ""));
+      : (a, b) => sign * order.compare(String(column.value(a) ?? ""), String(column.value(b) ?? ""));
     this.order = [...this.rows].sort(compare);
     this.at = Math.max(0, Math.min(this.at, this.order.length - 1));
     if (!this.rows.some((row) => this.options.keyOf(row) === this.open)) this.open = null;
@@ -264,7 +265,8 @@ export class SortTable {
   }
 }
 
-const TABLE_ORDER = new Intl.Collator("en", { numeric: true });
+/** @type {Intl.Collator|null} */
+let tableOrder = null; // made for the first table, since it takes milliseconds
 
 /** @param {{number?: boolean, class?: string}} column */
 function tableCellClass(column) {
