@@ -121,7 +121,9 @@ def test_the_first_picture_takes_four_requests(open_page, trace):
           window.workers = new Set();
           Worker.prototype.postMessage = function (message, ...rest) {
             window.workers.add(this);
-            if (message.kind === "request") window.asked.push(JSON.parse(new TextDecoder().decode(message.bytes)));
+            if (message.kind !== "request") return postMessage.call(this, message, ...rest);
+            window.asked.push(JSON.parse(new TextDecoder().decode(message.bytes)));
+            if (window.asked.length === 2) setTimeout(() => { window.askedAtOnce = window.asked.length; });
             return postMessage.call(this, message, ...rest);
           };
         }""")
@@ -131,6 +133,7 @@ def test_the_first_picture_takes_four_requests(open_page, trace):
     assert [request["method"] for request in asked[:until]] == ["info", "marks", "picture", "picture", "groups"]
     small, exact = (request["params"] for request in asked if request["method"] == "picture")
     assert small["rows"] < exact["rows"] and small["y1"] is None
+    assert page.tab.evaluate("() => window.askedAtOnce") >= 3, "the small picture is asked when the part is made, not in a frame"
     shown = page.settle().picture()
     assert (exact["x0"], exact["x1"], exact["y1"], exact["rows"]) == (shown["x0"], shown["x1"], shown["y1"], shown["rows"])
 
@@ -152,6 +155,24 @@ def test_served(open_page, served, trace, demo):
     for path in (trace(2000), demo):
         with served(path) as address:
             assert_same_figures(open_page(address), path)
+
+
+def test_the_served_page_asks_before_the_file_is_read(open_page, served, trace):
+    """`info` of the first file is requested at once, and the server answers it when it has read the file; the others are looked at."""
+    with served(trace(2000), trace(20000)) as address:
+        page = open_page(address, script="""
+          const { fetch } = window;
+          window.asked = [];
+          window.fetch = (at, options) => {
+            window.asked.push([at, options.body === undefined ? null : JSON.parse(new TextDecoder().decode(options.body)).method]);
+            return fetch(at, options);
+          };
+        """)
+        page.wait_for_picture()
+        asked = page.tab.evaluate("() => window.asked")
+        assert [method for at, method in asked if at == "api/0"][0] == "info"
+        assert [method for at, method in asked if at == "api/1"][0] is None
+        assert [method for at, method in asked if at == "api/0"].count("info") == 1
 
 
 def test_mailed_with_data(open_page, trace, demo, tmp_path):

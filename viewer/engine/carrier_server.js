@@ -33,13 +33,22 @@ export function serverCarrier(base, index) {
   }
 
   /**
-   * Waits until the server has read the file, and reports the progress, which the server knows.
+   * Waits until the server has read the file, and reports the progress, which the server knows. `info` of the file that is
+   * shown first is requested before: the server answers when it has read the file, which is sooner than the next look at it.
+   * Others are not, because a browser has only six connections to a server.
    * @type {Carrier["load"]}
    */
   async function load(source, onProgress) {
+    if (index !== 0) return await watchLoad(onProgress).then(() => null);
+    const info = request(new TextEncoder().encode('{"method":"info"}'));
+    return JSON.parse(new TextDecoder().decode(await Promise.race([info, watchLoad(onProgress).then(() => info)])));
+  }
+
+  /** @param {Parameters<Carrier["load"]>[1]} onProgress */
+  async function watchLoad(onProgress) {
     for (;;) {
       const state = JSON.parse(new TextDecoder().decode(await fetchFromServer({})));
-      if (state.state === "ready") return null;
+      if (state.state === "ready") return;
       if (state.state === "failed") throw new EngineError(state.error, state.status ?? null, state.offset);
       onProgress?.(state.bytes_read, state.bytes);
       await serverPause(pending);

@@ -42,9 +42,9 @@ const TWICE = "it is compressed twice; unpack it first: gzip -d FILE";
  */
 export async function serveInput(blob, port) {
   let bytesRead = 0;
+  const raw = blobPieces(blob, (count) => { bytesRead = count; });
   const head = new Uint8Array(await blob.slice(0, 2).arrayBuffer().catch(() => new ArrayBuffer(0)));
   const isCompressed = isGzip(head);
-  const raw = blobPieces(blob, (count) => { bytesRead = count; });
   const next = isCompressed ? inflatedPieces(raw, blob.size) : raw;
   port.postMessage({ isCompressed });
   let turn = Promise.resolve();

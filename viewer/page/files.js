@@ -110,10 +110,11 @@ async function readFile(app, entry, makeCarrier, source) {
   try {
     entry.carrier = makeCarrier();
     const loaded = await entry.carrier.load(source, (read, all) => noteProgress(app, entry, read, all));
-    entry.engine = openEngine(entry.carrier);
-    entry.info = isInfo(loaded) ? loaded : await entry.engine.once("info", { top: 1 });
+    const engine = openEngine(entry.carrier);
+    const info = isInfo(loaded) ? loaded : await engine.once("info", { top: 1 });
+    Object.assign(entry, { engine, info }); // together: a lane of the timeline needs both
     // Every view asks for the marks: the engine has them at work while the view is made.
-    entry.engine.once("marks", { device: deviceOfFile(app, entry) });
+    engine.once("marks", { device: deviceOfFile(app, entry) });
     entry.state = "ready";
   } catch (error) {
     entry.state = "failed";

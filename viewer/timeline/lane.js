@@ -26,7 +26,7 @@ const FLAG_ROW = 18;
 const SEGMENT_ROW = 9;
 const HEADROOM = 1.06;
 const PAINT_STEP_MS = 6;
-/** The picture, the flags above it, the curves over it. */
+/** The flags above the picture, the picture, the curves over it. */
 const LANE_PARTS = 3;
 /** As many colours as there are for allocations of their own. */
 const OWN_LANE_COLOURS = 4096;
@@ -297,8 +297,8 @@ export function failLane(lane, error) {
 
 /**
  * Draws everything but what follows the pointer; of that, only what is another than before. A new lane is drawn in several
- * frames, since the browser needs as long to hand a new canvas to the screen as the page to draw it: what is around the picture,
- * then, when that is there, the picture, its flags, its curves.
+ * frames, since the browser needs as long to hand a new canvas to the screen as the page to draw it: what is around the picture
+ * and its flags while the engine makes it, then, when it is there, the picture and its curves.
  * @param {Lane} lane @param {TimelineView} view
  */
 export function drawLane(lane, view) {
@@ -312,10 +312,13 @@ export function drawLane(lane, view) {
   if (isOtherPlace) drawFrame(lane, view, scales);
   lane.framePlace = place;
   const isNew = lane.parts < LANE_PARTS;
-  if (isNew && (isOtherPlace || lane.picture === null)) {
-    if (lane.picture !== null) lane.host.changed();
+  if (isNew && (isOtherPlace || lane.parts === 0)) {
+    if (!isOtherPlace) drawLines(lane, view, scales, false);
+    lane.parts = isOtherPlace ? 0 : 1;
+    lane.host.changed();
     return;
   }
+  if (isNew && lane.picture === null) return;
   const isSettled = isLaneSettled(lane, view);
   const inside = [
     place, isSettled, lane.shownKey, view.filter, view.lit, [...view.hiddenCurves], lane.colourOf,
@@ -326,9 +329,9 @@ export function drawLane(lane, view) {
   if (!isNew || inside !== lane.insidePlace) drawPicture(lane, view, scales, isSettled);
   lane.insidePlace = inside;
   if (isNew) lane.parts++;
-  if (lane.parts > 1) drawLines(lane, view, scales, lane.parts === LANE_PARTS);
-  if (lane.parts < LANE_PARTS) lane.host.changed();
-  else tellWhatIsShown(lane, isSettled);
+  if (lane.parts < LANE_PARTS) return lane.host.changed();
+  drawLines(lane, view, scales, true);
+  return tellWhatIsShown(lane, isSettled);
 }
 
 /**

@@ -115,7 +115,13 @@ function updateTimeline(timeline, state, changed) {
  * @param {Timeline} timeline @param {ViewState} state
  */
 function askAhead(timeline, state) {
-  if (!timeline.isShown || timeline.shown.whole === null) return;
+  if (!timeline.isShown || timeline.nodes.stage.clientWidth === 0) return;
+  if (timeline.shown.whole === null) {
+    matchLanes(timeline);
+    placeAll(timeline);
+    for (const lane of timeline.lanes) askCoarse(lane, viewOf(timeline, state, { from: -1, to: 1 }));
+    return;
+  }
   const view = viewOf(timeline, state, timeline.shown.whole);
   for (const lane of timeline.lanes) {
     if (lane.coarse?.axis === view.axis) askPicture(lane, view);
@@ -332,7 +338,7 @@ function drawTimeline(timeline) {
     if (wasEmpty) timeline.does.draw(); // the first minimap is drawn in a frame of its own
     else drawMinimap(timeline.tools.minimap, lane, view, whole);
   }
-  if (lane !== null && isLaneSettled(lane, view)) timeline.app.pictureShown?.();
+  if (lane?.canvases.picture.dataset.settled === "true") timeline.app.pictureShown?.();
   followPointer(timeline);
   if (!isFirst) drawOvers(timeline);
 }
