@@ -311,7 +311,7 @@ export function drawLane(lane, view) {
   const isOtherPlace = place !== lane.framePlace;
   if (isOtherPlace) drawFrame(lane, view, scales);
   lane.framePlace = place;
-  const isNew = lane.parts < LANE_PARTS;
+  const isNew = isLaneNew(lane);
   if (isNew && (isOtherPlace || lane.parts === 0)) {
     if (!isOtherPlace) drawLines(lane, view, scales, false);
     lane.parts = isOtherPlace ? 0 : 1;
@@ -329,9 +329,17 @@ export function drawLane(lane, view) {
   if (!isNew || inside !== lane.insidePlace) drawPicture(lane, view, scales, isSettled);
   lane.insidePlace = inside;
   if (isNew) lane.parts++;
-  if (lane.parts < LANE_PARTS) return lane.host.changed();
+  if (isLaneNew(lane)) return lane.host.changed();
   drawLines(lane, view, scales, true);
   return tellWhatIsShown(lane, isSettled);
+}
+
+/**
+ * Whether a lane has parts that were not drawn yet.
+ * @param {Lane} lane
+ */
+export function isLaneNew(lane) {
+  return lane.parts < LANE_PARTS;
 }
 
 /**

@@ -9,12 +9,13 @@ import { deviceOfFile, readyFile } from "../shared/app.js";
 import { drawXAxis } from "../shared/axis.js";
 import { el } from "../shared/dom.js";
 import { noHistory } from "../shared/empty.js";
-import { clearCanvas, oncePerFrame, watchSize } from "../shared/paint.js";
+import { clearCanvas, nextTask, oncePerFrame, watchSize } from "../shared/paint.js";
 import { GROUP_COLOURS, themeToken } from "../shared/palette.js";
 import { listenToAxis, listenToLane } from "./handlers.js";
 import { timelineKey } from "./keys.js";
 import {
-  askCoarse, askCourse, askFirstPicture, askPicture, createLane, drawLane, failLane, isLaneSettled, laneScales, placeLane,
+  askCoarse, askCourse, askFirstPicture, askPicture, createLane, drawLane, failLane, isLaneNew, isLaneSettled, laneScales,
+  placeLane,
 } from "./lane.js";
 import { drawMinimap, MINIMAP_HEIGHT } from "./minimap.js";
 import { goToEvent } from "./pan_zoom.js";
@@ -115,11 +116,9 @@ function updateTimeline(timeline, state, changed) {
  * @param {Timeline} timeline @param {ViewState} state
  */
 function askAhead(timeline, state) {
-  if (!timeline.isShown || timeline.nodes.stage.clientWidth === 0) return;
+  if (!timeline.isShown) return;
   if (timeline.shown.whole === null) {
-    matchLanes(timeline);
-    placeAll(timeline);
-    for (const lane of timeline.lanes) askCoarse(lane, viewOf(timeline, state, { from: -1, to: 1 }));
+    askSmall(timeline);
     return;
   }
   const view = viewOf(timeline, state, timeline.shown.whole);
@@ -127,6 +126,20 @@ function askAhead(timeline, state) {
     if (lane.coarse?.axis === view.axis) askPicture(lane, view);
     if (!isLaneSettled(lane, view)) lane.canvases.picture.dataset.settled = "false";
   }
+}
+
+/**
+ * The small pictures are requested before the first frame, so that the engine does not wait for it; in a task of their own,
+ * because the page is laid out for them.
+ * @param {Timeline} timeline
+ */
+async function askSmall(timeline) {
+  await nextTask();
+  if (!timeline.isShown || timeline.nodes.stage.clientWidth === 0) return;
+  matchLanes(timeline);
+  placeAll(timeline);
+  const view = viewOf(timeline, timeline.app.store.state, { from: -1, to: 1 });
+  for (const lane of timeline.lanes) askCoarse(lane, view);
 }
 
 /** @param {Timeline} timeline */
@@ -418,6 +431,7 @@ async function followGroups(timeline, state) {
   const lane = currentLane(timeline);
   if (lane === null || lane.picture === null) return;
   const { by, what, filter, file } = state;
+  if (filter === "" && isLaneNew(lane)) return; // the legend would be laid out in the frame of the curves
   const key = JSON.stringify([by, what, filter, file, app.device(), timeline.lanes.length]);
   if (key === timeline.colours.groupsKey) return;
   timeline.colours.groupsKey = key;
