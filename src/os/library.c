@@ -75,3 +75,9 @@ void *vs_library_symbol_seen_from(const void *inside, const char *name) {
   (void)dlclose(handle); /* its user keeps it loaded */
   return found;
 }
+
+void *vs_library_hold(const char *name) { return dlopen(*name == 0 ? NULL : name, RTLD_LAZY | RTLD_NOLOAD); }
+
+void vs_library_release(void *held) {
+  if (held != NULL) (void)dlclose(held);
+}

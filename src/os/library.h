@@ -43,6 +43,11 @@ void vs_library_loaded_function(const char *library, const char *name, void *fun
  * NULL: neither has it. Unlike RTLD_NEXT it finds what was loaded with RTLD_LOCAL, as Python's extensions are. */
 void *vs_library_symbol_seen_from(const void *inside, const char *name);
 
+/* Keeps a library loaded that is loaded already, by its name as the loader has it ("": the program), until it is released. NULL: it is not
+ * loaded. Neither may be called under a lock of the loader's. Releasing NULL does nothing. */
+void *vs_library_hold(const char *name);
+void vs_library_release(void *held);
+
 /* The words of a linkage table that were changed, with what they contained before. */
 enum { VS_LIBRARY_MOST_SLOTS = 8 };
 typedef struct vs_library_slot {

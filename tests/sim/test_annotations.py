@@ -3,14 +3,17 @@ NVTX, against what the program writes down itself and what PyTorch keeps of it.
 """
 
 import json
+import os
 import pickle
 import signal
 import subprocess
+import textwrap
+import time
 from pathlib import Path
 
 import pytest
 from answers import ask
-from conftest import BINARY, PROGRAMS, PYTHON, ROOT, command, environment_of, finish, preload
+from conftest import BINARY, PROGRAMS, PYTHON, ROOT, command, environment, environment_of, finish, preload
 from test_run import exported, kinds, report_of, run
 from test_recorder import RECORDER, libraries  # noqa: F401  (a fixture)
 
@@ -213,6 +216,80 @@ def test_recordings_that_begin_later(tmp_path):
     assert [name for name, _ in told] == ["recorded 0", "recorded 0", "cut off", "recorded 1", "recorded 1", "cut off"]
 
 
+RANGES = """
+        import torch
+
+        def pushed(*names):
+            for name in names:
+                assert torch.cuda.nvtx.range_push(name) == -2
+            torch.empty(100, device="cuda")
+            for name in names:
+                torch.cuda.nvtx.range_pop()
+"""
+
+
+@pytest.mark.parametrize("is_called", [False, True])
+def test_nvtx_in_recordings_that_begin_later(tmp_path, is_called):
+    """Whether NVTX was called before or not. The end of a range that began before a recording is not in it, and balances nothing."""
+    program = RANGES + f"""
+        import vramscope
+        torch.empty(1, device="cuda")
+        if {is_called}:
+            torch.cuda.nvtx.range_push("before")
+        for i in range(3):
+            with vramscope.record(f"run.{{i}}.vram"):
+                torch.cuda.nvtx.range_pop()
+                pushed(f"outer {{i}}", "inner")
+                started = torch.cuda.nvtx.range_start("started")
+                torch.empty(100, device="cuda")
+                torch.cuda.nvtx.range_end(started)
+                torch.cuda.nvtx.range_push("cut off")
+            pushed("between")
+    """
+    settings = {"LD_PRELOAD": preload(), "VRAMSCOPE_SIM_GPU": "24GiB", "PYTHONPATH": Path(BINARY).parent / "python"}
+    done = finish(command(program, []), environment_of(settings), tmp_path, 240)
+    assert done.code == 0 and "vramscope" not in done.err, done.err
+    for i in range(3):
+        assert ends(exported(tmp_path, tmp_path / f"run.{i}.vram")) == [
+            [f"outer {i}", "START"], ["inner", "START"], ["inner", "END"], [f"outer {i}", "END"], ["started", "START"], ["started", "END"],
+            ["cut off", "START"]]
+
+
+@pytest.mark.parametrize("is_called", [False, True])
+def test_nvtx_of_a_program_that_is_attached_to(tmp_path, is_called):
+    """Twice; between the two recordings, and after them, its calls do what they do without a tool."""
+    program = RANGES + f"""
+        import select, sys
+        if {is_called}:
+            pushed("before")
+        torch.empty(1, device="cuda")
+        print("ready", flush=True)
+        steps = 0
+        while not select.select([sys.stdin], [], [], 0.005)[0] and steps < 100000:
+            pushed("step", "forward")
+            steps += 1
+        print(steps, torch.cuda.nvtx.range_start("none"))
+    """
+    process = subprocess.Popen(command(program, []), env=environment(gpu="8GiB"), cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout.readline() == "ready\n", process.stderr.read()
+        for i in range(2):
+            for words in (["attach", str(process.pid), "-o", f"run.{i}.vram"], ["detach", str(process.pid)]):
+                done = finish([BINARY, *words], dict(os.environ), tmp_path, 120)
+                assert done.code == 0, done.err
+                time.sleep(0.5)
+        out, err = process.communicate("", timeout=120)
+    finally:
+        process.kill()
+    assert process.returncode == 0 and "vramscope" not in err and out.split()[1] == "0", err
+    step = [["step", "START"], ["forward", "START"], ["forward", "END"], ["step", "END"]]
+    for i in range(2):
+        ours = ends(exported(tmp_path, tmp_path / f"run.{i}.vram"))
+        ours = ours[next(at for at, end in enumerate(ours) if end == step[0]):]  # it may begin in a range
+        assert len(ours) > 20 and ours == (step * len(ours))[: len(ours)]
+
+
 def test_a_step_of_two_programs(tmp_path):
     for name in ("before", "after"):
         done = run(tmp_path, "-o", f"{name}.vram", "--gpu", "24GiB", program=PROGRAM, arguments=[])
@@ -224,16 +301,16 @@ def test_a_step_of_two_programs(tmp_path):
 # ---- without PyTorch
 
 
+def compiled(path, *definitions):
+    words = ["cc", "-shared", "-fPIC", "-O1", "-Wall", "-Werror", *definitions, "-o", path, ROOT / "tests/sim/recorder/nvtx.c", "-ldl"]
+    subprocess.run(words, check=True, timeout=60)
+    return path
+
+
 @pytest.fixture
 def nvtx(tmp_path):
     """NVTX in a library, and a tool: files of those."""
-    def build(name, *definitions):
-        path = tmp_path / f"lib{name}.so"
-        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-Wall", "-Werror", *definitions, "-o", path, ROOT / "tests/sim/recorder/nvtx.c", "-ldl"],
-                       check=True, timeout=60)
-        return path
-
-    return build("nvtx"), build("tool", "-DTOOL=1")
+    return compiled(tmp_path / "libnvtx.so"), compiled(tmp_path / "libtool.so", "-DTOOL=1")
 
 
 def without_pytorch(folder, program, *arguments, **more):
@@ -249,9 +326,16 @@ def real_nvtx():
     return sorted((PYTHON.parent.parent / "lib").glob("python*/site-packages/nvidia/nvtx/lib/libnvToolsExt.so.1"))
 
 
+def nvtx_of_headers(folder):
+    """Compiled from NVIDIA's own headers, of the toolkit that is installed, if there is one; older headers cannot export their functions."""
+    header = Path("/usr/local/cuda/include/nvtx3/nvToolsExt.h")
+    is_usable = header.exists() and "NVTX_EXPORT_API" in header.read_text()
+    return [compiled(folder / "libheaders.so", "-DHEADER=1", "-I", header.parent.parent)] if is_usable else []
+
+
 def test_all_ranges_of_nvtx(libraries, nvtx, tmp_path):  # noqa: F811
     """Domains, registered strings, wide characters; names that are too long, not UTF-8, or none; ends without a beginning."""
-    for library in (nvtx[0], *real_nvtx()):
+    for library in (nvtx[0], *nvtx_of_headers(tmp_path), *real_nvtx()):
         done, ours = without_pytorch(tmp_path, "nvtx_calls.py", libraries["new"], library, "told.json")
         assert done.code == 0, done.err
         told = json.loads((tmp_path / "told.json").read_text())
@@ -264,6 +348,91 @@ def test_another_tool_keeps_its_place(libraries, nvtx, tmp_path):  # noqa: F811
     done, ours = without_pytorch(tmp_path, "nvtx_calls.py", libraries["new"], nvtx[0], "told.json", nvtx[1], NVTX_INJECTION64_PATH=nvtx[1])
     assert done.code == 0, done.err
     assert ends(ours) == []
+
+
+# ---- NVTX in recordings that begin later
+
+
+def without_preload(folder, program, *arguments, recordings=(), **more):
+    """A program that is recorded from the inside, and what its recordings have."""
+    env = environment_of({"PYTHONPATH": None, **more})
+    for name in {"PYTHONPATH", "LD_PRELOAD"} - set(more):
+        env.pop(name, None)
+    done = finish([str(PYTHON), ROOT / "tests/sim/recorder" / program, *arguments], env, folder)
+    assert done.code == 0, done.err
+    return done, [ends(exported(folder, folder / recording)) for recording in recordings]
+
+
+@pytest.mark.parametrize("is_called", [False, True])
+def test_all_ranges_of_nvtx_later(libraries, nvtx, tmp_path, is_called):  # noqa: F811
+    """As in a recording from the beginning, whether NVTX has looked for a tool before or not; and no function is there when it has ended."""
+    late = f"{ROOT / 'python/vramscope/_recorder.py'}:{RECORDER}:{tmp_path / 'run.vram'}"
+    for library in (nvtx[0], *nvtx_of_headers(tmp_path)):
+        done, (ours,) = without_preload(tmp_path, "nvtx_calls.py", libraries["new"], library, "told.json", recordings=["run.vram"], LATE=late,
+                                        **({"CALLED": 1} if is_called else {}))
+        assert "vramscope" not in done.err, done.err
+        told = json.loads((tmp_path / "told.json").read_text())
+        assert [end for end in ours if end[0] != "never ends"] == told and len(told) == 40
+        (tmp_path / "run.vram").unlink()
+
+
+def several(folder, libraries, others, **more):
+    """Recordings of a program with several NVTX, the last of which is loaded later: what it says, and what they have."""
+    words = [libraries["new"], ROOT / "python/vramscope/_recorder.py", RECORDER, folder / "run.vram", *others]
+    return without_preload(folder, "nvtx_late.py", *words, recordings=["run.vram.0", "run.vram.1"], **more)
+
+
+@pytest.mark.parametrize("is_recorded", [False, True])
+def test_each_library_has_an_nvtx(libraries, tmp_path, is_recorded):  # noqa: F811
+    """One that has been called, one that has not, and one that is loaded while a recording goes on; in two recordings, which begin while nothing is
+    recorded, or take the place of a dry run's."""
+    dry_run = {"LD_PRELOAD": RECORDER, "VRAMSCOPE_RECORD": tmp_path / "early.vram", "VRAMSCOPE_RECORD_QUIET": 1}
+    libs = [compiled(tmp_path / f"lib{name}.so") for name in ("called", "fresh", "loaded")]
+    done, ours = several(tmp_path, libraries, libs, **(dry_run if is_recorded else {}))
+    assert "vramscope" not in done.err, done.err
+    for i, recorded in enumerate(ours):
+        begun = [[f"{i}: {number}", "START"] for number in range(3)]
+        assert recorded == [*begun, *([name, "END"] for name, _ in begun[::-1]), ["cut off", "START"]]
+
+
+def test_another_tool_keeps_its_place_later(libraries, nvtx, tmp_path):  # noqa: F811
+    """In the library that has found it. The recording has the ranges of the others, and says what is missing."""
+    done, ours = several(tmp_path, libraries, [nvtx[0], *(compiled(tmp_path / f"lib{name}.so") for name in ("fresh", "loaded"))], TOOL=nvtx[1])
+    assert done.err.count("vramscope: not all named ranges of the program are seen") == 2, done.err
+    for i, recorded in enumerate(ours):
+        begun = [[f"{i}: {number}", "START"] for number in (1, 2)]
+        assert recorded == [*begun, *([name, "END"] for name, _ in begun[::-1])]
+        assert "missing_annotations" in kinds(report_of(tmp_path / f"run.vram.{i}"))
+
+
+@pytest.mark.parametrize("definitions", [[], ["-DSTUCK=1"]])
+def test_nvtx_that_cannot_be_joined(libraries, nvtx, tmp_path, definitions):  # noqa: F811
+    """The environment names another tool, or a thread looks for one and does not end: NVTX is left alone, and the recording says so."""
+    library = compiled(tmp_path / "libother.so", *definitions)
+    program = """
+        import ctypes, sys
+        allocator, module, path, recording, library = ctypes.CDLL(sys.argv[1]), *sys.argv[2:5], ctypes.CDLL(sys.argv[5])
+        allocator.test_allocate.restype, allocator.test_allocate.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+        import importlib.util
+        spec = importlib.util.spec_from_file_location("recorder", module)
+        recorder = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(recorder)
+        late = recorder.load(path)
+        before = library.nvtx_functions()
+        recorder.begin(late, recording)
+        allocator.test_allocate(1000)
+        recorder.end(late)
+        assert before == library.nvtx_functions() == 64
+    """
+    (tmp_path / "program.py").write_text(textwrap.dedent(program))
+    words = [libraries["new"], ROOT / "python/vramscope/_recorder.py", RECORDER, tmp_path / "run.vram", library]
+    done, (ours,) = without_preload(tmp_path, tmp_path / "program.py", *words, recordings=["run.vram"],
+                                    **({} if definitions else {"NVTX_INJECTION64_PATH": nvtx[1]}))
+    assert done.err.count("vramscope: not all named ranges of the program are seen") == 1, done.err
+    assert ours == [] and "missing_annotations" in kinds(report_of(tmp_path / "run.vram"))
+
+
+# ---- another PyTorch
 
 
 def another_pytorch(folder, definitions, calls, new):

@@ -11,6 +11,7 @@
 #include "faces/preload/driver_memory.h"
 #include "faces/preload/memory.h"
 #include "faces/preload/nvtx.h"
+#include "faces/preload/nvtx_join.h"
 #include "faces/preload/python.h"
 #include "faces/preload/record_function.h"
 #include "faces/preload/recording.h"
@@ -203,16 +204,17 @@ EXPORT(vs_range_function, VS_RANGE_BEGIN, make_range);
 
 /* ---- the library */
 
-/* Called when Python imports something: PyTorch may have been loaded since the last time. */
-static void look_for_pytorch(void) {
+/* Called when Python imports something: PyTorch, or a library with NVTX, may have been loaded since the last time. */
+static void look_for_libraries(void) {
   static _Atomic uint64_t version;
-  const bool has_all = vs_pytorch_is_attached() && vs_record_function_is_settled();
+  const bool has_all = vs_pytorch_is_attached() && vs_record_function_is_settled() && !vs_nvtx_is_joined();
   if (!vs_recording_is_wanted() || has_all) return;
   const uint64_t now = vs_modules_version();
   if (atomic_exchange(&version, now) == now) return;
   const void *const inside = vs_pytorch_find();
   if (inside != NULL) (void)vs_pytorch_attach(inside, NULL, is_early, &ours);
   vs_record_function_watch(make_range);
+  vs_nvtx_look_again();
 }
 
 static void opened(vs_recorder *recorder) {
@@ -226,7 +228,7 @@ static void __attribute__((constructor)) begin(void) {
   if (atomic_exchange(&has_begun, true)) return;
   is_early = !vs_python_is_running();
   vs_recording_prepare(is_early, vs_memory_checkpoint, opened);
-  vs_python_on_import(look_for_pytorch);
+  vs_python_on_import(look_for_libraries);
   if (vs_driver_is_simulated()) vs_driver_listen();
   if (!vs_recording_is_wanted()) return;
   vs_python_prepare();

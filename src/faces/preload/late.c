@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "faces/preload/hooks.h"
 #include "faces/preload/memory.h"
+#include "faces/preload/nvtx_join.h"
 #include "faces/preload/python.h"
 #include "faces/preload/record_function.h"
 #include "faces/preload/recording.h"
@@ -18,6 +19,7 @@ static int answer(vs_status status, const vs_error *error, char *sentence, size_
 static void lead_back(void) {
   vs_pytorch_detach();
   vs_record_function_leave();
+  vs_nvtx_leave();
 }
 
 static vs_status lead_here(vs_error *error) {
@@ -66,6 +68,7 @@ static vs_status begin(const vs_recording_wish *wish, vs_error *error) {
     return status;
   }
   vs_python_prepare_late();
+  vs_nvtx_join();
   status = lead_here(error);
   if (status != VS_OK) {
     forget_learning();

@@ -182,15 +182,31 @@ static const table_entry entries[] = {
     ENTRY(NVTX_MODULE_DOMAINS, NVTX_DOMAIN_CREATE_WIDE, create_wide),
 };
 
+enum { ENTRIES = sizeof entries / sizeof *entries };
+
+/* `functions`: a module's table, of `count` entries. Other threads may call them meanwhile. */
+static void fill_table(int module, nvtx_function ***functions, uint32_t count) {
+  for (size_t i = 0; i < ENTRIES; i++) {
+    const table_entry *entry = &entries[i];
+    const bool has_it = entry->module == module && entry->number < count && functions[entry->number] != NULL;
+    if (has_it) __atomic_store_n(functions[entry->number], entry->function, __ATOMIC_RELEASE);
+  }
+}
+
+static void clear_table(int module, nvtx_function ***functions) {
+  for (size_t i = 0; i < ENTRIES; i++) {
+    nvtx_function *ours = entries[i].function;
+    if (entries[i].module == module)
+      (void)__atomic_compare_exchange_n(functions[entries[i].number], &ours, NULL, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_RELAXED);
+  }
+}
+
 static bool fill(const nvtx_callbacks *callbacks, int module) {
   nvtx_function ***functions = NULL;
   uint32_t count = 0;
   if (callbacks->functions(module, &functions, &count) == 0 || functions == NULL) return false;
-  for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
-    const table_entry *entry = &entries[i];
-    const bool has_it = entry->module == module && entry->number < count && functions[entry->number] != NULL;
-    if (has_it) *functions[entry->number] = entry->function;
-  }
+  fill_table(module, functions, count);
   return true;
 }
 
@@ -202,8 +218,40 @@ int InitializeInjectionNvtx2(nvtx_get_table *get_table) {
   return 1;
 }
 
+/* ---- NVTX that has looked for a tool already */
+
+static bool is_ours(nvtx_function *function) {
+  for (size_t i = 0; i < ENTRIES; i++)
+    if (entries[i].function == function) return true;
+  return false;
+}
+
+bool vs_nvtx_fill(nvtx_globals *globals) {
+  for (size_t i = 0; i < NVTX_FUNCTIONS; i++) {
+    nvtx_function *const function = __atomic_load_n(&globals->functions[i], __ATOMIC_ACQUIRE);
+    if (function != NULL && !is_ours(function)) return false;
+  }
+  fill_table(NVTX_MODULE_CORE, globals->tables + NVTX_CORE_TABLE, NVTX_CORE);
+  fill_table(NVTX_MODULE_DOMAINS, globals->tables + NVTX_DOMAINS_TABLE, NVTX_DOMAINS);
+  return true;
+}
+
+void vs_nvtx_clear(nvtx_globals *globals) {
+  clear_table(NVTX_MODULE_CORE, globals->tables + NVTX_CORE_TABLE);
+  clear_table(NVTX_MODULE_DOMAINS, globals->tables + NVTX_DOMAINS_TABLE);
+}
+
+/* ---- where NVTX looks for a tool */
+
+static const char variable[] = "NVTX_INJECTION64_PATH";
+
 void vs_nvtx_offer(void) {
   vs_library_place here;
-  if (vs_library_place_of(&lock, &here) && here.path[0] == '/')
-    (void)setenv("NVTX_INJECTION64_PATH", here.path, 0);
+  if (vs_library_place_of(&lock, &here) && here.path[0] == '/') (void)setenv(variable, here.path, 0);
+}
+
+bool vs_nvtx_is_promised(void) {
+  vs_library_place here;
+  const char *const path = getenv(variable);
+  return path != NULL && !(vs_library_place_of(&lock, &here) && strcmp(path, here.path) == 0);
 }

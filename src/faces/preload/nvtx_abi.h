@@ -1,4 +1,5 @@
-/* NVTX 3's interface to tools, as far as it is used here. Our own declarations of a published interface. */
+/* NVTX 3's interface to tools, as far as it is used here, and what it keeps in each library. Our own declarations of a published interface
+ * (NVIDIA/NVTX, c/include/nvtx3: nvtxDetail/nvtxTypes.h, nvtxImpl.h). */
 #ifndef VS_PRELOAD_NVTX_ABI_H
 #define VS_PRELOAD_NVTX_ABI_H
 
@@ -19,6 +20,40 @@ typedef struct nvtx_callbacks {
 } nvtx_callbacks;
 
 enum { NVTX_MODULE_CORE = 1, NVTX_MODULE_DOMAINS = 5 };
+
+/* The table of the version, by which a tool may also say its own. */
+typedef struct nvtx_version {
+  size_t size; /* of this struct */
+  uint32_t version, reserved;
+  void (*set_tool_version)(uint32_t version);
+} nvtx_version;
+
+enum { NVTX_VERSION_3 = 3 };
+
+/* Whether NVTX has looked for a tool: not yet, a thread does, it has. */
+enum { NVTX_FRESH, NVTX_STARTED, NVTX_COMPLETE };
+
+/* How many entries a module's table has; entry 0 is NULL, the others are the addresses of that module's functions, in their order. */
+enum { NVTX_CORE = 16, NVTX_CUDA = 9, NVTX_OPENCL = 15, NVTX_CUDART = 7, NVTX_DOMAINS = 16, NVTX_SYNC = 7 };
+enum {
+  NVTX_MODULES = 6,
+  NVTX_ENTRIES = NVTX_CORE + NVTX_CUDA + NVTX_OPENCL + NVTX_CUDART + NVTX_DOMAINS + NVTX_SYNC,
+  NVTX_FUNCTIONS = NVTX_ENTRIES - NVTX_MODULES,
+  NVTX_INITIALIZE = NVTX_FUNCTIONS - NVTX_SYNC, /* the last function of the domains: void (const void *) */
+  NVTX_CORE_TABLE = 0,
+  NVTX_DOMAINS_TABLE = NVTX_CORE + NVTX_CUDA + NVTX_OPENCL + NVTX_CUDART + 4,
+};
+
+/* What a library has in its data if NVTX 3 is compiled into it. The layout belongs to version 3: the linker makes one of those that the parts
+ * of a program have, which may be compiled with different releases. Before NVTX has looked for a tool, the functions are its own, which
+ * look for one; after that those of the tool, or NULL, and a function that is NULL is not called. */
+typedef struct nvtx_globals {
+  uint32_t state;
+  nvtx_callbacks callbacks;
+  nvtx_version version;
+  nvtx_function *functions[NVTX_FUNCTIONS];
+  nvtx_function **tables[NVTX_ENTRIES + NVTX_MODULES]; /* of the modules; behind each is a NULL */
+} nvtx_globals;
 
 /* In the module NVTX_MODULE_CORE. A name: bytes, or wide characters. */
 enum {

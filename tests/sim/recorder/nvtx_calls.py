@@ -1,9 +1,12 @@
 """Calls NVTX by all of its functions for ranges: nvtx_calls.py C10_CUDA NVTX TOLD [TOOL]. TOLD: what the ranges are called, as they begin and
-end, as JSON.
+end, as JSON. With LATE="MODULE:RECORDER:FILE" it is recorded from the inside, by python/vramscope/_recorder.py, with CALLED=1 after a first call
+of NVTX.
 """
 
 import ctypes
+import importlib.util
 import json
+import os
 import sys
 
 
@@ -21,6 +24,16 @@ for name in handles:
 for name in ("nvtxRangeStartEx", "nvtxRangeStartA", "nvtxRangeStartW", "nvtxDomainRangeStartEx"):
     getattr(nvtx, name).restype = ctypes.c_uint64
 kept, told = [], []
+late = None
+if "LATE" in os.environ:
+    if "CALLED" in os.environ:
+        assert nvtx.nvtxRangePushA(b"before") == -2
+    module, path, recording = os.environ["LATE"].split(":")
+    spec = importlib.util.spec_from_file_location("recorder", module)
+    recorder = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(recorder)
+    late = recorder.load(path)
+    recorder.begin(late, recording)
 
 
 def pointer(text):
@@ -87,6 +100,10 @@ if len(sys.argv) == 4:  # no other tool
         nvtx.nvtxRangePushA(b"never ends")
     push("last", lambda: nvtx.nvtxRangePushA(b"last"))
     pop("last", nvtx.nvtxRangePop)
+    if late is not None:
+        recorder.end(late)
+        assert nvtx.nvtxRangeStartA(b"after") == 0 and nvtx.nvtxRangePushA(b"after") == -2  # there is no tool any more
+        assert not hasattr(nvtx, "nvtx_functions") or nvtx.nvtx_functions() == 0
 else:
     allocator.test_allocate(1)
     assert nvtx.nvtxRangePushA(b"another tool's") == 0 and ctypes.CDLL(sys.argv[4]).nvtx_pushes() == 1

@@ -137,6 +137,19 @@ static void a_library_is_found_by_its_file(void **state) {
   assert_null(vs_library_inside("libc.so"));
 }
 
+static void a_loaded_library_is_held(void **state) {
+  (void)state;
+  vs_library_place place;
+  assert_true(vs_library_place_of(vs_library_inside("libc.so.6"), &place));
+  void *const library = vs_library_hold(place.path), *const program = vs_library_hold("");
+  assert_non_null(library);
+  assert_non_null(program);
+  assert_null(vs_library_hold("libutil.so.1")); /* is there, and not loaded */
+  vs_library_release(library);
+  vs_library_release(program);
+  vs_library_release(NULL);
+}
+
 static void loaded_bytes_are_counted(void **state) {
   (void)state;
   const size_t whole = vs_library_bytes_from(table);
@@ -156,6 +169,7 @@ int main(void) {
       cmocka_unit_test(calls_are_led_elsewhere),
       cmocka_unit_test(calls_are_led_back),
       cmocka_unit_test(a_library_is_found_by_its_file),
+      cmocka_unit_test(a_loaded_library_is_held),
       cmocka_unit_test(loaded_bytes_are_counted),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
