@@ -405,6 +405,48 @@ def test_another_tool_keeps_its_place_later(libraries, nvtx, tmp_path):  # noqa:
         assert "missing_annotations" in kinds(report_of(tmp_path / f"run.vram.{i}"))
 
 
+def test_threads_call_nvtx_while_recordings_begin_and_end(libraries, nvtx, tmp_path):  # noqa: F811
+    """From its first call on: no call is lost while one goes on, and none goes to where there is no function."""
+    program = """
+        import ctypes, importlib.util, sys, threading
+        allocator, module, path, recording = ctypes.CDLL(sys.argv[1]), *sys.argv[2:5]
+        allocator.test_allocate.restype, allocator.test_allocate.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+        spec = importlib.util.spec_from_file_location("recorder", module)
+        recorder = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(recorder)
+        late, nvtx, is_over, calls = recorder.load(path), [ctypes.CDLL(library) for library in sys.argv[5:]], threading.Event(), [0] * 4
+
+        def work(number):
+            name = str(number).encode()
+            while not is_over.is_set():
+                for library in nvtx:
+                    assert library.nvtxRangePushA(name) == -2
+                    assert library.nvtxRangePop() == -2
+                calls[number] += 1
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for i in range(40):
+            recorder.begin(late, recording, recorder.REPLACE)
+            allocator.test_allocate(1000)
+            before = list(calls)
+            while i % 10 == 9 and min(now - then for now, then in zip(calls, before)) < 20:
+                is_over.wait(0.001)
+            recorder.end(late)
+        is_over.set()
+        for thread in threads:
+            thread.join()
+    """
+    (tmp_path / "program.py").write_text(textwrap.dedent(program))
+    words = [libraries["new"], ROOT / "python/vramscope/_recorder.py", RECORDER, tmp_path / "run.vram", nvtx[0], *nvtx_of_headers(tmp_path)]
+    done, (ours,) = without_preload(tmp_path, tmp_path / "program.py", *words, recordings=["run.vram"])
+    assert "named ranges" not in done.err, done.err
+    for number in range(4):
+        stages = [stage for name, stage in ours if name == str(number)]
+        assert len(stages) >= 40 and set(stages[::2]) == {"START"} and set(stages[1::2]) == {"END"}
+
+
 @pytest.mark.parametrize("definitions", [[], ["-DSTUCK=1"]])
 def test_nvtx_that_cannot_be_joined(libraries, nvtx, tmp_path, definitions):  # noqa: F811
     """The environment names another tool, or a thread looks for one and does not end: NVTX is left alone, and the recording says so."""
