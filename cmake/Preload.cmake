@@ -47,6 +47,6 @@ endif()
 
 # The parts of it that tests call, which have the modules below from libvramscope.a.
 add_library(vs_preload STATIC EXCLUDE_FROM_ALL src/faces/preload/blocks.c src/faces/preload/segments.c src/faces/preload/python_code.c
-  src/faces/preload/python_paths.c src/faces/preload/nvtx_search.c)
+  src/faces/preload/python_paths.c src/faces/preload/nvtx_search.c src/faces/preload/generated.c)
 target_compile_definitions(vs_preload PRIVATE _GNU_SOURCE)
 target_link_libraries(vs_preload PRIVATE vs_flags PUBLIC vramscope_static)

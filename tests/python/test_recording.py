@@ -1,5 +1,6 @@
 """`vramscope.record` and VRAMSCOPE_RECORD: recordings that begin inside a running program, against what PyTorch knows of itself."""
 
+import itertools
 import json
 import pickle
 import signal
@@ -40,6 +41,18 @@ def events_of(trace):
     return [(e["action"], e["addr"], e["size"], e["stream"]) for e in trace if e["action"] in SEEN]
 
 
+def exported(recording):
+    path = recording.with_suffix(".exported")
+    subprocess.run([BINARY, "export", "-q", recording, "pickle", "-o", path], check=True, timeout=60)
+    with open(path, "rb") as file:
+        return pickle.load(file)
+
+
+def stacks_of(snapshot):
+    return [[(frame["filename"], frame["line"], frame["name"]) for frame in event["frames"]]
+            for event in snapshot["device_traces"][0] if event["action"] == "alloc"]
+
+
 def owners(path, at="end"):
     return {group["label"]: group["bytes"] for group in ask(path, "live", at=at, top=0)["groups"]}
 
@@ -61,15 +74,29 @@ def test_a_recording_from_the_middle(simulated, tmp_path, settings, options):
     assert owners(tmp_path / "first.vram")[f"recording_late.py:{line} <module>"] == 20_000_000
     with open(tmp_path / "history.pickle", "rb") as file:
         theirs = pickle.load(file)
-    export = tmp_path / "first.pickle"
-    subprocess.run([BINARY, "export", "-q", tmp_path / "first.vram", "pickle", "-o", export], check=True, timeout=60)
-    with open(export, "rb") as file:
-        ours = pickle.load(file)
+    ours = exported(tmp_path / "first.vram")
     wanted = events_of(theirs["device_traces"][0])
     assert len(wanted) > 100 and events_of(ours["device_traces"][0]) == wanted
     assert told["restored"] and told["slots"] == 5 and told["changed"] == told["slots"]
     assert told["twice"] == f"this process is being recorded already, to {tmp_path}/first.vram"
     assert not (tmp_path / "other.vram").exists() and told["is_on"] == [False, False]
+
+
+def test_compiled_code_from_the_middle(simulated, tmp_path):
+    """What was compiled before a recording begins, and what is compiled in it, has stacks with the lines of the model, as in PyTorch's
+    history."""
+    done = simulated("recording_compiled.py", tmp_path, TORCHINDUCTOR_CACHE_DIR=tmp_path / "torchinductor_test",
+                     TRITON_CACHE_DIR=tmp_path / "triton", TORCHINDUCTOR_COMPILE_THREADS=1)
+    assert done.code == 0, done.err
+    source = (PROGRAMS / "recording_compiled.py").read_text().splitlines()
+    for name, parts in (("first", ("self.up(x)", "x.exp()")), ("second", ("self.up(x)", "x.log()"))):
+        with open(tmp_path / f"{name}.pickle", "rb") as file:
+            theirs = stacks_of(pickle.load(file))
+        ours = stacks_of(exported(tmp_path / f"{name}.vram"))
+        assert len(theirs) > 10 and len(ours) == len(theirs)
+        assert all(stack == wanted for stack, wanted in zip(ours, theirs, strict=True) if wanted)  # others are those of autograd's threads
+        behind = {line for stack in ours for (file, *_), (_, line, _) in itertools.pairwise(stack) if "torchinductor_" in file}
+        assert behind >= {1 + next(i for i, text in enumerate(source) if part in text) for part in parts}
 
 
 def test_a_process_that_is_killed(simulated, tmp_path):

@@ -1,10 +1,12 @@
 """`vramscope run`: programs with the recorder in them, against what PyTorch knows of itself in the same process."""
 
+import itertools
 import json
 import os
 import pickle
 import signal
 import subprocess
+from collections import Counter
 
 import pytest
 from answers import ask
@@ -43,15 +45,17 @@ def live_blocks(snapshot, freed=()):
                   for segment in snapshot["segments"])
 
 
+def frames_of(event):
+    return [(frame["filename"], frame["line"], frame["name"]) for frame in event["frames"]]
+
+
 def python_stacks(ours, theirs):
-    """How many allocations have a Python stack, in both the same one; in ours they have no other frames."""
+    """How many allocations have a Python stack, in both the same one; where theirs have none, ours has native frames alone."""
     count = 0
     allocs = ([e for e in snapshot["device_traces"][0] if e["action"] == "alloc"] for snapshot in (ours, theirs))
     for mine, its in zip(*allocs, strict=False):
-        got, wanted = ([(f["filename"], f["line"], f["name"]) for f in entry["frames"] if f["filename"].endswith((".py", ">"))]
-                       for entry in (mine, its))
-        assert got == wanted
-        assert not wanted or len(mine["frames"]) == len(got)
+        got, wanted = frames_of(mine), frames_of(its)
+        assert got == wanted if wanted else not any(file.endswith((".py", ">")) for file, *_ in got)
         count += bool(wanted)
     return count
 
@@ -85,6 +89,42 @@ def test_events_are_those_of_pytorchs_history(tmp_path, settings):
     freed = {address for _, address, *_ in got[len(wanted):]}
     assert live_blocks(ours) == live_blocks(theirs, freed)
     assert python_stacks(ours, theirs) > 200
+
+
+def made_from(snapshot):
+    """How many allocations have each line of the program behind a frame of a generated file."""
+    found = Counter()
+    for event in snapshot["device_traces"][0]:
+        frames = frames_of(event) if event["action"] == "alloc" else []
+        for (file, *_), (behind, line, _) in itertools.pairwise(frames):
+            found[line] += "torchinductor_" in file and behind.endswith("recorded_compiled.py")
+    return found
+
+
+def test_generated_code_has_the_lines_of_the_model(tmp_path):
+    """Stacks of a compiled program are PyTorch's frame by frame, those of the lines that the code was made from included: in the
+    forward and the backward pass, compiled now and from TorchInductor's cache. So the owners are the same lines."""
+    source = (PROGRAMS / "recorded_compiled.py").read_text().splitlines()
+    parts = ("self.up(x)", "self.down(hidden)", "torch.cat(")
+    lines = [1 + next(i for i, text in enumerate(source) if part in text) for part in parts]
+    for hits in ("none", "all"):
+        recording = tmp_path / f"{hits}.vram"
+        done = run(tmp_path, "-o", recording, "--gpu", "24GiB", program=command("recorded_compiled.py", ["history.pickle"]),
+                   TORCHINDUCTOR_CACHE_DIR=tmp_path / "torchinductor_test", TRITON_CACHE_DIR=tmp_path / "triton",
+                   TORCHINDUCTOR_COMPILE_THREADS=1)
+        assert done.code == 0, done.err
+        assert (told(done)["hits"] > 0) == (hits == "all")
+        with open(tmp_path / "history.pickle", "rb") as file:
+            theirs = pickle.load(file)
+        ours = exported(tmp_path, recording)
+        wanted = events_of(theirs["device_traces"][0])
+        assert events_of(ours["device_traces"][0])[: len(wanted)] == wanted
+        assert python_stacks(ours, theirs) > 30
+        assert made_from(ours) == made_from(theirs) and all(made_from(ours)[line] for line in lines)
+        replies = [ask(tmp_path / name, "live", at="peak", top=0) for name in (recording.name, "history.pickle")]
+        owners, of_snapshot = ({group["label"]: group["bytes"] for group in reply["groups"]} for reply in replies)
+        assert owners == of_snapshot
+        assert any(f"recorded_compiled.py:{line} " in label for line in lines for label in owners)
 
 
 def test_a_profiler_runs_at_the_same_time(tmp_path):

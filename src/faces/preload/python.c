@@ -2,6 +2,8 @@
 #include "base/hash.h"
 #include "base/hot.h"
 #include "base/text.h"
+#include "faces/preload/generated.h"
+#include "faces/preload/inductor.h"
 #include "faces/preload/python_code.h"
 #include "faces/preload/python_paths.h"
 #include "os/library.h"
@@ -64,7 +66,7 @@ static inline bool is_shown(uint64_t frame, uint64_t code, uint64_t instruction)
 /* ---- whether code objects were made
  *
  * A code object can be freed, and another one come to lie at its address. Python reports to audit hooks before code is made, and before
- * it is run. */
+ * it is run. The epoch also moves on when a generated file becomes known, as stacks with frames of it are others from then on. */
 
 static VS_HOT _Atomic uint32_t epoch; /* moves on whenever code may have been made */
 static VS_HOT _Atomic bool is_told;   /* the hook is there */
@@ -73,12 +75,15 @@ static void (*_Atomic on_import)(void);
 
 void vs_python_on_import(void (*imported)(void)) { on_import = imported; }
 
+static void begin_epoch(void) { atomic_fetch_add_explicit(&epoch, 1, memory_order_release); }
+
 static int hear(const char *event, void *arguments, void *data) {
   static const char *const makers[] = {"compile", "exec", "marshal.loads", "code.__new__",
                                        "function.__new__"};
   (void)arguments, (void)data;
-  for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
-    if (strcmp(event, makers[i]) == 0) atomic_fetch_add_explicit(&epoch, 1, memory_order_release);
+  bool is_new = vs_inductor_hear(strcmp(event, "exec") == 0);
+  for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) is_new |= strcmp(event, makers[i]) == 0;
+  if (is_new) begin_epoch();
   if (strcmp(event, "import") == 0 && on_import != NULL) on_import();
   return 0;
 }
@@ -99,9 +104,9 @@ void vs_python_prepare(void) { is_told = !vs_python_is_running() && add_hook(); 
 
 /* What the cache has is from before the hook, so it holds no longer than that. */
 void vs_python_prepare_late(void) {
-  if (is_told || !add_hook()) return;
-  atomic_fetch_add_explicit(&epoch, 1, memory_order_release);
-  is_told = true;
+  const bool is_new = !is_told && add_hook();
+  if (vs_inductor_learn() || is_new) begin_epoch();
+  if (is_new) is_told = true;
 }
 
 /* ---- the cache: an entry is read and written under its own sequence number, which is odd while it is written
@@ -150,9 +155,17 @@ static void keep_word(entry *slot, const found *f) {
   atomic_store_explicit(&slot->sequence, before + 2, memory_order_release);
 }
 
-/* ---- words */
+/* ---- words
+ *
+ * In the cache, the word of a frame of a generated file has a bit that words of stacks do not have. */
 
 enum { MOST_TEXT = 2048 };
+#define IS_GENERATED (UINT64_C(1) << 62)
+
+static uint64_t mark(const vs_record_stacks *stacks, uint64_t word) {
+  word &= ~IS_GENERATED;
+  return vs_generated_find(vs_record_frame_at(stacks, word).file) == NULL ? word : word | IS_GENERATED;
+}
 
 /* A hash of all that a frame's function, file and line are made from. */
 static uint64_t content_of(uint64_t code) {
@@ -186,8 +199,23 @@ static bool __attribute__((noinline)) look_at(vs_record_stacks *stacks, entry *s
   atomic_thread_fence(memory_order_acquire);
   const bool is_known = is_same && LOAD(slot->sequence) == before;
   if (!is_known && !make_word(stacks, code, instruction, &f.word)) return false;
+  f.word = mark(stacks, f.word);
   keep_word(slot, &f);
   *word = f.word;
+  return true;
+}
+
+/* A frame of a generated file, and behind it those of the program that it was made from, for which there is room. */
+static bool __attribute__((noinline))
+take_generated(vs_record_stacks *stacks, uint64_t *words, uint32_t *count) {
+  vs_record_frame frames[VS_RECORD_DEPTH_MOST];
+  words[*count] &= ~IS_GENERATED;
+  const vs_record_frame frame = vs_record_frame_at(stacks, words[(*count)++]);
+  const vs_generated_file *file = vs_generated_find(frame.file);
+  const uint32_t room = VS_RECORD_DEPTH_MOST - *count,
+                 made_from = file == NULL ? 0 : vs_generated_frames(file, frame.line, frames, room);
+  for (uint32_t i = 0; i < made_from; i++, (*count)++)
+    if (vs_record_frame_intern(stacks, &frames[i], &words[*count]) != VS_OK) return false;
   return true;
 }
 
@@ -201,6 +229,7 @@ static inline INLINED bool take_frame(const vs_python_layout *l, vs_record_stack
     if (!is_shown(frame, code, instruction)) return true;
     if (!look_at(stacks, slot, code, instruction, now, &words[*count])) return false;
   }
+  if (__builtin_expect((words[*count] & IS_GENERATED) != 0, 0)) return take_generated(stacks, words, count);
   (*count)++;
   return true;
 }

@@ -9,7 +9,10 @@
  *
  * Frames become the words of record/stacks.h. What a code object says is read once; a cache has the word for a code object and an
  * instruction of it. A code object can be freed and another one come to lie at its address. So an audit hook counts when Python makes code:
- * an entry holds until then, and is compared with all that the code object says when it is used next. */
+ * an entry holds until then, and is compared with all that the code object says when it is used next.
+ *
+ * Behind a frame of a file that TorchInductor has generated are the frames of the program that it was made from (generated.h), as in PyTorch's
+ * own history. The hook learns of such files (inductor.h). */
 #ifndef VS_PRELOAD_PYTHON_H
 #define VS_PRELOAD_PYTHON_H
 
@@ -28,7 +31,8 @@ bool vs_python_is_running(void);
  * later) each frame is compared each time. */
 void vs_python_prepare(void);
 
-/* The same where the library is loaded into a running interpreter, by a thread that holds Python's lock. The hook cannot be removed. */
+/* The same where a recording is begun in a running interpreter, by a thread that holds Python's lock: files that TorchInductor has generated up
+ * to then become known, too. The hook cannot be removed. */
 void vs_python_prepare_late(void);
 
 /* `imported` is called before Python imports a module, by the thread that does, where the audit hook is there. */
