@@ -57,6 +57,7 @@ static size_t behind_folder(vs_str path, const char *part) {
 static vs_str library_name(vs_str path) {
   static const char *const folders[] = {"site-packages", "dist-packages", "torchinductor_", "lib/python3",
                                         "\\Lib"};
+  if (vs_path_is_generated(path)) return vs_path_generated_name(path);
   for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
     const size_t at = behind_folder(path, folders[i]);
     if (at != 0) return behind(path, at);

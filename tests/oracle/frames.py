@@ -27,6 +27,7 @@ NOISE_FILES = re.compile(
 )
 PACKAGES = re.compile(
     r"site-packages|dist-packages|[/\\]torch[/\\]|lib/python3|\\Lib\\|torchinductor_|__torch__"
+    r"|[/\\]([a-z2-7]{2})[/\\]c\1[a-z2-7]{49}\.py$"
     r"|^(torch[/\\]|<frozen|<string>|<eval_with_key>|<__)"
 )
 LIBRARY_SPACES = ("std::", "__gnu_cxx::", "at::", "c10::", "torch::", "caffe2::", "pybind11::", "thrust::", "cub::")

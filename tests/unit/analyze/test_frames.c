@@ -46,6 +46,9 @@ static void test_kinds(void **state) {
       {"forward", "<string>", 'l'},
       {"forward", "<eval_with_key>.7", 'l'},
       {"call", "/tmp/torchinductor_user/ab/cab.py", 'l'},
+      {"call", "/scratch/cache/v3/cv33u4yhdl65fdwuqdnj6ar76dzl4fx3i2en3vg5ufj32qwlasnr.py", 'l'},
+      {"call", "/scratch/cache/v4/cv33u4yhdl65fdwuqdnj6ar76dzl4fx3i2en3vg5ufj32qwlasnr.py",
+       'u'}, /* not the folder of that name */
       {"at::native::add(at::Tensor const&)", "??", 'c'},
       {"operator()", "Exceptions.h", 'c'},
       {"cublasCreate_v2", "/usr/lib/libcublas.so.12", 'c'},

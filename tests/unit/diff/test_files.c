@@ -24,6 +24,8 @@ static void packages_are_named_without_their_folder(void **state) {
   expect_name("library", "/usr/lib/python3/dist-packages/numpy/core.py", "", "numpy/core.py");
   expect_name("library", "/usr/lib/python3.12/threading.py", "", "threading.py");
   expect_name("library", "/tmp/torchinductor_me/ab/cab.py", "", "ab/cab.py");
+  expect_name("library", "/scratch/cache/v3/cv33u4yhdl65fdwuqdnj6ar76dzl4fx3i2en3vg5ufj32qwlasnr.py", "",
+              "v3/cv33u4yhdl65fdwuqdnj6ar76dzl4fx3i2en3vg5ufj32qwlasnr.py");
   expect_name("library", "C:\\Python311\\Lib\\site-packages\\torch\\nn\\linear.py", "", "torch/nn/linear.py");
   expect_name("library", "C:\\Python311\\Lib\\threading.py", "", "threading.py");
   expect_name("library", "/src/pytorch/torch/nn/linear.py", "", "torch/nn/linear.py");
