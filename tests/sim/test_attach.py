@@ -6,10 +6,12 @@ VRAMSCOPE_ATTACHES=N attaches N times in the middle of a storm of allocations in
 import json
 import os
 import pickle
+import re
 import shutil
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from answers import ask
@@ -149,20 +151,30 @@ def test_a_program_without_python(debugger, tmp_path):
 WAITING = """
 import ctypes
 print("ready", flush=True)
-ctypes.PyDLL(None).sleep(3)  # holds Python's lock
+ctypes.PyDLL(None).read(0, ctypes.create_string_buffer(1), 1)  # holds Python's lock
 print("unharmed", flush=True)
 """
 
 
+def tracer_of(process):
+    """The debugger's number, 0 if there is none."""
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    return int(re.search(r"^TracerPid:\s+(\d+)", status, re.M)[1])
+
+
 def test_interrupted_while_it_waits(debugger, tmp_path):
     """The program is let go of, although it was never at a place where Python may be called; it has no breakpoint then."""
-    with subprocess.Popen([PYTHON, "-c", WAITING], stdout=subprocess.PIPE, text=True) as program:
+    with subprocess.Popen([PYTHON, "-c", WAITING], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout.readline() == "ready\n"
         with subprocess.Popen([BINARY, "attach", str(program.pid)], cwd=tmp_path, stderr=subprocess.PIPE, text=True) as attach:
-            time.sleep(1.5)
+            while tracer_of(program) == 0:
+                time.sleep(0.01)
+            time.sleep(1)  # the debugger sets its breakpoint and lets the program go on
             attach.send_signal(signal.SIGINT)
-            assert attach.wait(20) == 3
+            assert attach.wait(60) == 3
             assert f"interrupted before process {program.pid} ran Python: nothing was changed there" in attach.stderr.read()
+        program.stdin.write("x")
+        program.stdin.flush()
         assert program.stdout.readline() == "unharmed\n"
     assert program.returncode == 0 and not list(tmp_path.iterdir())
 
