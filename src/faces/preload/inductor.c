@@ -27,6 +27,7 @@ static struct {
   void (*set_aside)(python_object **type, python_object **value, python_object **traceback);
   void (*put_back)(python_object *type, python_object *value, python_object *traceback);
   void (*clear)(void);
+  int (*is_locked)(void); /* by the calling thread */
 } api;
 
 static bool find_api(void) {
@@ -42,7 +43,8 @@ static bool find_api(void) {
                    {"PyLong_AsLongLong", &api.number}, {"PyUnicode_AsUTF8AndSize", &api.text},
                    {"Py_IncRef", &api.take},           {"Py_DecRef", &api.give},
                    {"PyErr_Fetch", &api.set_aside},    {"PyErr_Restore", &api.put_back},
-                   {"PyErr_Clear", &api.clear},        {"Py_GetVersion", &version}};
+                   {"PyErr_Clear", &api.clear},        {"PyGILState_Check", &api.is_locked},
+                   {"Py_GetVersion", &version}};
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
     if (vs_library_loaded_symbol(NULL, functions[i].name) == NULL) return false;
     vs_library_loaded_function(NULL, functions[i].name, functions[i].function);
@@ -156,7 +158,7 @@ static bool look_again(void) {
 
 static bool look(void) {
   python_object *type, *value, *traceback;
-  if (is_learning || !has_api()) return false;
+  if (is_learning || !has_api() || api.is_locked() == 0) return false;
   is_learning = true;
   api.set_aside(&type, &value, &traceback);
   const bool is_added = look_again();
