@@ -72,13 +72,14 @@ static int lock(const char *path) {
   return -1;
 }
 
-/* Removes the folders of owners that died. */
+/* Removes the folders of owners that died. What users have beside them under a name of their own stays. */
 static void sweep(const char *prefix) {
   DIR *folder = opendir(place());
   if (folder == NULL) return;
   for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
     char path[VS_FOLDER_PATH];
-    if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0) continue;
+    const size_t length = strlen(prefix);
+    if (strncmp(entry->d_name, prefix, length) != 0 || !vs_keeper_is_name(entry->d_name + length)) continue;
     vs_format(path, sizeof path, "%s/%s", place(), entry->d_name);
     const int fd = lock(path);
     if (fd < 0) continue;

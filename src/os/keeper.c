@@ -3,6 +3,7 @@
 #include "os/kernel.h"
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -65,12 +66,17 @@ void vs_keeper_end(vs_keeper *keeper) {
   *keeper = (vs_keeper){.pid = 0};
 }
 
+static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345"; /* 32, as each has 5 bits */
+
 void vs_keeper_name(char name[VS_KEEPER_NAME + 1]) {
-  static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345"; /* 32, as each has 5 bits */
   uint8_t random[VS_KEEPER_NAME] = {0};
   uint64_t clock = vs_clock_ns() ^ (uint64_t)getpid() << 40;
   if (!vs_kernel_random(random, sizeof random, false))
     for (size_t i = 0; i < sizeof random; i++, clock >>= 5) random[i] = (uint8_t)clock;
   for (size_t i = 0; i < sizeof random; i++) name[i] = letters[random[i] % (sizeof letters - 1)];
   name[VS_KEEPER_NAME] = 0;
+}
+
+bool vs_keeper_is_name(const char *text) {
+  return strlen(text) == VS_KEEPER_NAME && strspn(text, letters) == VS_KEEPER_NAME;
 }

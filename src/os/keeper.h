@@ -35,5 +35,7 @@ enum { VS_KEEPER_NAME = 12 };
 /* A random name of so many letters and digits, with a 0. What is kept has to have one: the keeper is started before it is known whether something
  * of that name exists, and must not remove what another process has made. */
 void vs_keeper_name(char name[VS_KEEPER_NAME + 1]);
+/* Whether a text could be one of these. */
+bool vs_keeper_is_name(const char *text);
 
 #endif

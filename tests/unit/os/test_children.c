@@ -288,6 +288,24 @@ static void test_stale_folders_are_swept(void **state) {
   vs_children_done();
 }
 
+/* A user's own folder, which only begins like these, stays. */
+static void test_other_folders_stay(void **state) {
+  (void)state;
+  static const char *const names[] = {"results", "results2026", "XXXXXXabcdef", "abcdefghijkl-1"};
+  char path[VS_FOLDER_PATH];
+  vs_folder folder;
+  vs_error error;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    vs_format(path, sizeof path, "/tmp/%s%s", prefix, names[i]);
+    (void)rmdir(path);
+    assert_int_equal(mkdir(path, 0700), 0);
+    expect_ok(vs_folder_create(&folder, prefix, &error));
+    vs_folder_remove(&folder);
+    assert_int_equal(rmdir(path), 0);
+  }
+  vs_children_done();
+}
+
 /* Also without a next start, with what is in it. */
 static void test_folder_of_a_killed_owner_goes(void **state) {
   (void)state;
@@ -395,6 +413,7 @@ int main(void) {
       cmocka_unit_test(test_shared_memory),
       cmocka_unit_test(test_folder_goes),
       cmocka_unit_test(test_stale_folders_are_swept),
+      cmocka_unit_test(test_other_folders_stay),
       cmocka_unit_test(test_folder_of_a_killed_owner_goes),
       cmocka_unit_test(test_folder_that_is_left_stays),
       cmocka_unit_test(test_processes_of_a_killed_owner_end),

@@ -106,7 +106,7 @@ static inline void job_begin(vs_folder *folder) {
   static void *zlib;
   vs_error error;
   if (zlib == NULL) zlib = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);
-  expect_ok(vs_folder_create(folder, "vramscope-test-", &error));
+  expect_ok(vs_folder_create(folder, "vramscope-unit-job-", &error));
 }
 
 /* Opens a file as a C program does. `ctx` is the host. */
