@@ -80,7 +80,7 @@ def run(command, env=None):
                             file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)])
     _, status, usage = os.wait4(child, 0)
     if status != 0:
-        sys.exit(f"bench: failed with {os.waitstatus_to_exitcode(status)}: {' '.join(map(str, command))}")
+        sys.exit(f"bench: failed with {os.waitstatus_to_exitcode(status)}: {' '.join(map(str, command))[:500]}")
     return usage.ru_utime + usage.ru_stime, time.monotonic() - began, usage.ru_maxrss * 1024
 
 
