@@ -33,6 +33,7 @@ def assert_one_line(done, code):
         (["export", "snapshot.pickle", "jsn"], "did you mean json?"),
         (["export", "snapshot.pickle", "docx"], "unknown format"),
         (["tree", "a", "b"], 'unexpected argument "b"'),
+        (["report", *map(str, range(257))], "at most 256 arguments can be given; a folder of recordings is one argument"),
         (["export", "a", "b", "c"], 'unexpected argument "c"'),
         (["report", "--tpo", "3", "x"], "did you mean --top?"),
         (["report", "--jsn", "x"], "did you mean --json?"),

@@ -308,7 +308,9 @@ static vs_status take_argument(parser *p, const char *word) {
   const vs_command *command = &vs_commands[line->command];
   if (takes_program(command) || (may_take_program(command) && p->only_arguments)) return take_program(p);
   if (line->argument_count == VS_MAX_ARGUMENTS)
-    return vs_fail(p->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "unexpected argument \"%S\"", vs_str_from(word));
+    return vs_fail(p->error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
+                   "at most %d arguments can be given; a folder of recordings is one argument",
+                   (int)VS_MAX_ARGUMENTS);
   line->arguments[line->argument_count++] = word;
   return VS_OK;
 }
