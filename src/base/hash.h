@@ -31,6 +31,16 @@ static inline uint64_t vs_hash_u64(uint64_t value) {
   return vs_hash_mix(value ^ UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xd6e8feb86659fd93));
 }
 
+/* Fewer than eight bytes as a word, the first one lowest: read as two parts, which may overlap. */
+static inline uint64_t vs_hash_rest(const uint8_t *p, size_t size) {
+  uint32_t low, high;
+  if (size == 0) return 0;
+  if (size < 4) return p[0] | (uint64_t)p[size / 2] << size / 2 * 8 | (uint64_t)p[size - 1] << (size - 1) * 8;
+  memcpy(&low, p, 4);
+  memcpy(&high, p + size - 4, 4);
+  return low | (uint64_t)high << (size - 4) * 8;
+}
+
 static inline uint64_t vs_hash_bytes(const void *data, size_t size) {
   const uint8_t *p = data;
   uint64_t hash = UINT64_C(0x2d358dccaa6c78a5) ^ size, word;
@@ -38,9 +48,7 @@ static inline uint64_t vs_hash_bytes(const void *data, size_t size) {
     memcpy(&word, p, 8);
     hash = vs_hash_mix(hash ^ word, UINT64_C(0x8bb84b93962eacc9));
   }
-  word = 0;
-  for (size_t i = 0; i < size; i++) word |= (uint64_t)p[i] << (8 * i);
-  return vs_hash_mix(hash ^ word, UINT64_C(0x4b33a62ed433d4a3));
+  return vs_hash_mix(hash ^ vs_hash_rest(p, size), UINT64_C(0x4b33a62ed433d4a3));
 }
 
 #endif

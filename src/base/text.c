@@ -58,13 +58,29 @@ vs_status vs_text_finish(vs_text *text) {
   return text->status;
 }
 
-void vs_text_put(vs_text *text, const void *data, size_t size) {
-  if (text->status != VS_OK || size == 0) return;
-  text->status = vs_vec_reserve(text->host, &text->bytes, size);
-  if (text->status != VS_OK) return;
-  memcpy(text->bytes.data + text->bytes.count, data, size);
+char *vs_text_room(vs_text *text, size_t size) {
+  if (text->status == VS_OK) text->status = vs_vec_reserve(text->host, &text->bytes, size);
+  return text->status == VS_OK ? text->bytes.data + text->bytes.count : NULL;
+}
+
+void vs_text_add(vs_text *text, size_t size) {
+  VS_ASSERT(text->status == VS_OK && size <= text->bytes.capacity - text->bytes.count);
   text->bytes.count += size;
   if (text->bytes.count >= FLUSH_SIZE) flush(text);
+}
+
+void vs_text_put(vs_text *text, const void *data, size_t size) {
+  char *to = size == 0 ? NULL : vs_text_room(text, size);
+  if (to == NULL) return;
+  memcpy(to, data, size);
+  vs_text_add(text, size);
+}
+
+void vs_text_byte(vs_text *text, uint8_t byte) {
+  char *to = vs_text_room(text, 1);
+  if (to == NULL) return;
+  *to = (char)byte;
+  vs_text_add(text, 1);
 }
 
 void vs_text_code_point(vs_text *text, uint32_t point) {
@@ -95,8 +111,9 @@ void vs_text_clean(vs_text *text, vs_str s) {
   }
 }
 
-/* Digits of `value` in `base`, written backwards to the end of a 20 byte array; returns where they begin. */
-static size_t digits(char out[static 20], uint64_t value, unsigned base) {
+/* Digits of `value` in `base`, written backwards to the end of a 20 byte array; returns where they begin. Inline, so that the base is a
+ * constant. */
+static inline size_t digits(char out[static 20], uint64_t value, unsigned base) {
   size_t at = 20;
   VS_ASSERT(base == 10 || base == 16);
   do {
@@ -144,7 +161,8 @@ static void put(sink *s, const char *data, size_t size) {
 
 static void put_number(sink *s, uint64_t value, unsigned base, bool negative) {
   char out[20];
-  const size_t at = digits(out, negative ? 0 - value : value, base);
+  const uint64_t magnitude = negative ? 0 - value : value;
+  const size_t at = base == 16 ? digits(out, magnitude, 16) : digits(out, magnitude, 10);
   if (negative) put(s, "-", 1);
   put(s, out + at, sizeof out - at);
 }

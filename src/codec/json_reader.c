@@ -4,6 +4,7 @@
 #include "codec/json_reader.h"
 #include "base/double_text.h"
 #include "base/utf8.h"
+#include "codec/json_text.h"
 
 typedef enum state {
   VALUE,
@@ -40,11 +41,12 @@ static vs_status fill(vs_input *input, size_t count, bool *is_there) {
 }
 
 /* The next byte that is not white space; the input stays before it. */
-static vs_status peek(vs_input *input, int *byte) {
+static inline vs_status peek(vs_input *input, int *byte) {
   for (;;) {
-    for (; input->pos < input->end; input->pos++) {
+    input->pos += vs_json_blank_run(input->data + input->pos, input->end - input->pos);
+    if (input->pos < input->end) {
       *byte = input->data[input->pos];
-      if (*byte != ' ' && *byte != '\n' && *byte != '\r' && *byte != '\t') return VS_OK;
+      return VS_OK;
     }
     bool is_there;
     VS_TRY(fill(input, 1, &is_there));
@@ -73,14 +75,14 @@ static vs_status placed(reader *r, vs_status status) {
   return status;
 }
 
-static vs_status push(reader *r, vs_value value) {
+static inline vs_status push(reader *r, vs_value value) {
   VS_TRY(vs_vec_reserve(r->input->host, &r->items, 1));
   r->items.data[r->items.count++] = value;
   return VS_OK;
 }
 
 /* A value is complete. The next state depends on whether it is in a container. */
-static vs_status complete(reader *r, vs_value value) {
+static inline vs_status complete(reader *r, vs_value value) {
   VS_TRY(push(r, value));
   r->state = r->open.count == 0 ? DONE : COMMA;
   return VS_OK;
@@ -115,25 +117,6 @@ static vs_status close_container(reader *r) {
 
 /* ---- strings: found in the window, unescaped in place */
 
-/* Whether one of eight bytes ends a plain run: a quote, a backslash or a control byte. */
-static bool has_special(uint64_t word) {
-  const uint64_t ones = UINT64_C(0x0101010101010101), high = UINT64_C(0x8080808080808080);
-  const uint64_t quote = word ^ ones * '"', backslash = word ^ ones * '\\';
-  return ((((quote - ones) & ~quote) | ((backslash - ones) & ~backslash) | ((word - ones * 0x20) & ~word)) &
-          high) != 0;
-}
-
-/* The number of bytes up to the first quote, backslash or control byte. */
-static size_t plain_run(const uint8_t *text, size_t size) {
-  size_t n = 0;
-  for (uint64_t word; n + sizeof word <= size; n += sizeof word) {
-    memcpy(&word, text + n, sizeof word);
-    if (has_special(word)) break;
-  }
-  while (n < size && text[n] >= 0x20 && text[n] != '"' && text[n] != '\\') n++;
-  return n;
-}
-
 /* Brings the whole string at the input's position into the window. *size is the number of bytes between its quotes. */
 static vs_status find_string(reader *r, size_t *size, bool *has_escapes) {
   vs_input *input = r->input;
@@ -141,7 +124,7 @@ static vs_status find_string(reader *r, size_t *size, bool *has_escapes) {
   for (size_t length = 0;;) {
     const uint8_t *text = input->data + input->pos + 1;
     const size_t there = input->end - input->pos - 1;
-    length += plain_run(text + length, there - length);
+    length += vs_json_plain_run(text + length, there - length, false);
     if (length > r->limits.string_bytes)
       return vs_fail(r->error, VS_LIMIT, vs_input_offset(input), "a string of more than %u bytes",
                      r->limits.string_bytes);
@@ -205,7 +188,7 @@ static vs_status unescape(reader *r, uint8_t *text, size_t *size) {
   size_t to = 0;
   for (size_t from = 0; from < *size;) {
     if (text[from] != '\\') {
-      const size_t run = plain_run(text + from, *size - from);
+      const size_t run = vs_json_plain_run(text + from, *size - from, false);
       memmove(text + to, text + from, run);
       from += run;
       to += run;
@@ -240,7 +223,7 @@ static vs_status read_string(reader *r, vs_value *out) {
 
 /* ---- numbers and words */
 
-static bool is_word_byte(uint8_t byte) {
+static inline bool is_word_byte(uint8_t byte) {
   const unsigned letter = (byte | 0x20u) - 'a', digit = (unsigned)byte - '0';
   return digit <= 9 || letter < 26 || byte == '-' || byte == '+' || byte == '.';
 }
@@ -248,17 +231,20 @@ static bool is_word_byte(uint8_t byte) {
 /* Brings the whole run of letters, digits and signs into the window that begins at its position. */
 static vs_status find_word(reader *r, vs_str *word) {
   vs_input *input = r->input;
-  for (size_t size = 0;; size++) {
-    bool is_there = input->end - input->pos > size;
-    if (!is_there) VS_TRY(fill(input, size + 1, &is_there));
-    if (!is_there || !is_word_byte(input->data[input->pos + size])) {
-      *word = (vs_str){(const char *)input->data + input->pos, size};
-      return VS_OK;
-    }
-    if (size == r->limits.number_bytes)
+  size_t size = 0;
+  bool is_there = true;
+  while (is_there) {
+    const uint8_t *text = input->data + input->pos;
+    const size_t there = input->end - input->pos;
+    while (size < there && size <= r->limits.number_bytes && is_word_byte(text[size])) size++;
+    if (size > r->limits.number_bytes)
       return vs_fail(r->error, VS_LIMIT, vs_input_offset(input), "a number of more than %u characters",
                      r->limits.number_bytes);
+    if (size < there) break;
+    VS_TRY(fill(input, size + 1, &is_there));
   }
+  *word = (vs_str){(const char *)input->data + input->pos, size};
+  return VS_OK;
 }
 
 /* Reads a word that is an integer; false if it is none. */

@@ -1,6 +1,7 @@
 #include "codec/json_writer.h"
 #include "base/double_text.h"
 #include "base/utf8.h"
+#include "codec/json_text.h"
 
 void vs_jsonw_begin(vs_jsonw *w, vs_text *text, uint32_t indent) {
   *w = (vs_jsonw){.text = text, .indent = indent};
@@ -97,7 +98,7 @@ static size_t put_special(vs_text *text, vs_str s) {
 /* The length of the first character of `s`, 0 if it has to be escaped. */
 static size_t plain_length(vs_str s) {
   const uint8_t first = (uint8_t)s.data[0];
-  if (first < 0x80) return first >= 0x20 && first != '"' && first != '\\';
+  if (first < 0x80) return !vs_json_is_special(first);
   const size_t length = vs_utf8_length(s);
   const bool surrogate = length == 3 && first == 0xed && (uint8_t)s.data[1] >= 0xa0;
   return surrogate ? 0 : length;
@@ -107,8 +108,11 @@ static void put_string(vs_text *text, vs_str s) {
   vs_text_byte(text, '"');
   while (s.size != 0) {
     size_t plain = 0, length = 0;
-    while (plain < s.size && (length = plain_length((vs_str){s.data + plain, s.size - plain})) != 0)
+    do {
+      plain += vs_json_plain_run(s.data + plain, s.size - plain, true);
+      length = plain == s.size ? 0 : plain_length((vs_str){s.data + plain, s.size - plain});
       plain += length;
+    } while (length != 0);
     vs_text_put(text, s.data, plain);
     s = (vs_str){s.data + plain, s.size - plain};
     if (s.size == 0) break;
