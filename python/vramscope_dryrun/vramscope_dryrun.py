@@ -422,17 +422,11 @@ class _Recorder:
         the objects that are live now."""
         import gc
 
-        modules: list[Any] = []
-        optimizers: list[Any] = []
-        lists: dict[int, list[Any] | None] = {}  # id of a type -> the list of its objects; there are many objects of few types
-        for thing in gc.get_objects():
-            kind = type(thing)
-            if id(kind) not in lists:
-                is_module = issubclass(kind, self.torch.nn.Module)
-                lists[id(kind)] = modules if is_module else optimizers if issubclass(kind, self.torch.optim.Optimizer) else None
-            found = lists[id(kind)]
-            if found is not None:
-                found.append(thing)
+        of_modules, of_optimizers = _kinds_of(self.torch.nn.Module), _kinds_of(self.torch.optim.Optimizer)
+        wanted = of_modules | of_optimizers
+        found = [thing for thing in gc.get_objects() if id(type(thing)) in wanted]  # of a few hundred thousand
+        modules = [thing for thing in found if id(type(thing)) in of_modules]
+        optimizers = [thing for thing in found if id(type(thing)) not in of_modules]
         living = self._held_by(optimizers, modules)
         return _larger(living, self._measured(), self.kept)
 
@@ -542,6 +536,16 @@ def take_snapshot(torch: Any) -> Any:
     finally:
         if names["_inductor"] is None:  # no other thread has imported it
             del names["_inductor"]
+
+
+def _kinds_of(base: Any) -> set[int]:
+    """The ids of a class and of those that are derived from it: not the classes themselves, as some cannot be hashed."""
+    kinds, todo = {id(base)}, [base]
+    while todo:
+        derived = [kind for kind in type.__subclasses__(todo.pop()) if id(kind) not in kinds]
+        kinds.update(map(id, derived))
+        todo += derived
+    return kinds
 
 
 def _larger(*candidates: Held | None) -> Held | None:
