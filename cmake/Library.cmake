@@ -60,7 +60,7 @@ target_compile_definitions(vramscope PRIVATE _GNU_SOURCE)
 vs_switches(vramscope VS_WITH_SERVER)
 target_compile_definitions(vs_dryrun PRIVATE VS_LIBRARIES_FROM_PROGRAMS="${libraries_from_programs}")
 foreach(module sitecustomize vramscope_dryrun vramscope_end vramscope_engine vramscope_generate vramscope_groups vramscope_history
-               vramscope_jax vramscope_loading vramscope_pipeline vramscope_pool vramscope_sglang vramscope_sharding vramscope_tensorflow vramscope_vllm vramscope_world)
+               vramscope_jax vramscope_libraries vramscope_loading vramscope_pipeline vramscope_pool vramscope_sglang vramscope_sharding vramscope_tensorflow vramscope_vllm vramscope_world)
   configure_file(python/vramscope_dryrun/${module}.py ${PROJECT_BINARY_DIR}/dryrun/${module}.py COPYONLY)
 endforeach()
 foreach(module vramscope_blocks vramscope_changes vramscope_optimizers) # the same folder: one hook loads both

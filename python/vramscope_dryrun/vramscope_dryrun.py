@@ -65,6 +65,7 @@ def arrange(
         return
     _ending = _beside("vramscope_end").Ending(note)
     wanted: dict[str, Callable[[ModuleType], None]] = {
+        "ctypes": _follow_ctypes,
         "torch": _follow_torch,
         "torch.distributed.distributed_c10d": _follow_distributed,
         "torch.distributed.pipelining.stage": _follow_pipelining,
@@ -85,6 +86,10 @@ def arrange(
     )
     _finder.wait_for(wanted)
     sys.meta_path.insert(0, _finder)
+
+
+def _follow_ctypes(ctypes: ModuleType) -> None:
+    _beside("vramscope_libraries").follow(ctypes)
 
 
 def _follow_torch(torch: ModuleType) -> None:

@@ -39,6 +39,7 @@ def test_ruff():
                                   "python/vramscope_dryrun/vramscope_groups.py",
                                   "python/vramscope_dryrun/vramscope_history.py",
                                   "python/vramscope_dryrun/vramscope_jax.py",
+                                  "python/vramscope_dryrun/vramscope_libraries.py",
                                   "python/vramscope_dryrun/vramscope_loading.py",
                                   "python/vramscope_dryrun/vramscope_pipeline.py",
                                   "python/vramscope_dryrun/vramscope_pool.py",

@@ -71,8 +71,8 @@ def test_it_has_the_whole_package(unpacked):
 
     dryrun = {Path("lib/vramscope/dryrun") / name
               for name in ("sitecustomize.py", "vramscope_dryrun.py", "vramscope_end.py", "vramscope_engine.py",
-                           "vramscope_generate.py", "vramscope_groups.py", "vramscope_history.py", "vramscope_jax.py", "vramscope_loading.py",
-                           "vramscope_pipeline.py", "vramscope_pool.py", "vramscope_sglang.py", "vramscope_sharding.py",
+                           "vramscope_generate.py", "vramscope_groups.py", "vramscope_history.py", "vramscope_jax.py", "vramscope_libraries.py",
+                           "vramscope_loading.py", "vramscope_pipeline.py", "vramscope_pool.py", "vramscope_sglang.py", "vramscope_sharding.py",
                            "vramscope_tensorflow.py", "vramscope_vllm.py", "vramscope_world.py",
                            "vramscope_blocks.py", "vramscope_changes.py", "vramscope_optimizers.py")}
     recorder = Path("lib/vramscope/preload/vramscope_recorder.py")

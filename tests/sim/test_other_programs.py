@@ -51,6 +51,45 @@ def test_hashcat_lists_the_card(tmp_path):
     assert found["Processor(s)"] == "128" and found["Memory.Total"] == "24210 MB", found
 
 
+BY_PATH = """
+    import ctypes, json, os, sys
+    nvrtc, builtins, cudart, missing = sys.argv[1:]
+
+    def is_loaded(path):
+        with open("/proc/self/maps") as maps:
+            return os.path.realpath(path) in maps.read()
+
+    def handle(name):
+        return ctypes.CDLL(name)._handle
+
+    by_path, before = ctypes.CDLL(nvrtc, mode=ctypes.RTLD_GLOBAL), is_loaded(nvrtc)
+    version = ctypes.c_int(), ctypes.c_int()
+    assert by_path.nvrtcVersion(*map(ctypes.byref, version)) == 0
+    try:
+        handle(missing)
+        is_missing = False
+    except OSError:
+        is_missing = True
+    print(json.dumps({"name": by_path._name, "before": before, "after": is_loaded(nvrtc), "major": version[0].value,
+                      "is_simulated": [handle(nvrtc) == handle("libnvrtc.so.13"), handle(cudart) == handle("libcudart.so.13")],
+                      "builtins": handle(builtins) != 0 and is_loaded(builtins), "is_missing": is_missing}))
+"""
+
+
+def test_libraries_that_are_opened_by_path(report, tmp_path):
+    """The packages of NVIDIA's libraries, which PyTorch, JAX and CuPy open so: the simulated ones answer, and the others are not loaded.
+    The simulated NVRTC loads the real one, once it is called."""
+    (wheel,) = Path(PYTHON).parents[1].glob("lib/python3*/site-packages/nvidia/cu13/lib")
+    (builtins,) = wheel.glob("libnvrtc-builtins.so.*")
+    toolkit = tmp_path / "libcudart.so.13.0.96"
+    shutil.copy(LIBRARIES / "libcudart.so.13", toolkit)  # any library of that name
+    (tmp_path / "libcudart.so").symlink_to(toolkit)
+    nvrtc = wheel / "libnvrtc.so.13"
+    _, printed = report(["--gpu", "H100"], BY_PATH, nvrtc, builtins, tmp_path / "libcudart.so", wheel / "libcublas.so.13")
+    assert json.loads(printed.strip().splitlines()[-1]) == {
+        "name": str(nvrtc), "before": False, "after": True, "major": 13, "is_simulated": [True, True], "builtins": True, "is_missing": True}
+
+
 # The layouts of NVIDIA's own binding, and the values that it reads.
 NVML = """
     import ctypes, json, os

@@ -213,6 +213,10 @@ VS_SIMCUDA_API void vs_simcuda_note_step(void);
 /* Notes what is noted at the end of a process, which leaves now without calling destructors. The hook in a Python program calls it by
  * name before os._exit. */
 VS_SIMCUDA_API void vs_simcuda_note_exit(void);
+/* The path by which the program opened NVIDIA's own NVRTC, and got the simulated one, which forwards to it. The first that is told
+ * counts; NULL: none was. The hook in a Python program (vramscope_libraries.py) tells it, and calls that by name. */
+VS_SIMCUDA_API void vs_simcuda_tell_nvrtc(const char *path);
+VS_SIMCUDA_API const char *vs_simcuda_told_nvrtc(void);
 /* For the hook in a Python program, which knows a value that the program computes on the GPU: reads of 1, 2, 4 or
  * 8 bytes by the calling thread, with a frame of this code object at a line from `first` to `last`, get this integer, until another one is given, or all are taken back (`code` NULL). The caller keeps the code object alive. While
  * a thread has such values, its loops count as ones that end. */

@@ -26,14 +26,19 @@ static bool is_in(const char *folder, const char *path) {
   return strlen(folder) == size && memcmp(folder, path, size) == 0;
 }
 
-/* Loads folder/name, if it exists and is none of the simulated libraries. */
-static bool try_folder(const search *s, const char *folder, size_t size) {
-  char path[PATH_MAX], real[PATH_MAX];
-  if (size == 0 || snprintf(path, sizeof path, "%.*s/%s", (int)size, folder, s->name) >= (int)sizeof path)
-    return false;
+/* Loads the file, if it exists and is none of the simulated libraries. */
+static bool try_path(const search *s, const char *path) {
+  char real[PATH_MAX];
   if (realpath(path, real) == NULL || is_in(s->own, real)) return false;
   library = dlopen(real, RTLD_NOW | RTLD_LOCAL);
   return library != NULL;
+}
+
+static bool try_folder(const search *s, const char *folder, size_t size) {
+  char path[PATH_MAX];
+  if (size == 0 || snprintf(path, sizeof path, "%.*s/%s", (int)size, folder, s->name) >= (int)sizeof path)
+    return false;
+  return try_path(s, path);
 }
 
 static bool try_list(const search *s, const char *folders) {
@@ -74,11 +79,17 @@ static bool try_variable(const search *s, const char *variable) {
   return try_folder(s, path, strlen(path));
 }
 
+/* The one that the program has opened by its path. */
+static bool try_told(const search *s) {
+  const char *path = vs_simcuda_told_nvrtc(), *slash = path == NULL ? NULL : strrchr(path, '/');
+  return slash != NULL && strncmp(slash + 1, s->name, strlen(s->name)) == 0 && try_path(s, path);
+}
+
 static bool try_all(search *s, const char *name) {
   s->name = name;
-  return try_list(s, getenv("LD_LIBRARY_PATH")) || vs_modules_visit(try_beside, s) == VS_CANCELLED ||
-         try_variable(s, "CUDA_HOME") || try_variable(s, "CUDA_PATH") ||
-         try_pattern(s, "/usr/local/cuda*/lib64") ||
+  return try_told(s) || try_list(s, getenv("LD_LIBRARY_PATH")) ||
+         vs_modules_visit(try_beside, s) == VS_CANCELLED || try_variable(s, "CUDA_HOME") ||
+         try_variable(s, "CUDA_PATH") || try_pattern(s, "/usr/local/cuda*/lib64") ||
          try_list(s, "/usr/lib/x86_64-linux-gnu:/usr/lib64:/usr/lib");
 }
 
