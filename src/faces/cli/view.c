@@ -163,6 +163,14 @@ static vs_status make_page(viewing *view) {
   return view->page.status != VS_OK ? view->page.status : view->policy.status;
 }
 
+/* What the page asks of a file before it has a picture (viewer/page/files.js, viewer/timeline/lane.js), with the settings that it
+ * begins with. A reply of one pixel needs the tables of any other. */
+static const char *const first_requests[] = {
+    "{\"method\":\"info\"}",
+    "{\"method\":\"marks\"}",
+    "{\"method\":\"picture\",\"params\":{\"by\":\"line\",\"columns\":1,\"rows\":1}}",
+};
+
 static vs_status start(viewing *view, uint16_t port, vs_error *error) {
   VS_ASSERT(view->count != 0 && view->count <= VS_MAX_ARGUMENTS && view->server == NULL);
   const vs_status status = make_page(view);
@@ -174,7 +182,9 @@ static vs_status start(viewing *view, uint16_t port, vs_error *error) {
                                .policy = view->policy.bytes.data,
                                .file_count = view->count,
                                .ctx = view,
-                               .load = load};
+                               .load = load,
+                               .prepared = first_requests,
+                               .prepared_count = sizeof first_requests / sizeof first_requests[0]};
   return vs_server_start(&plan, &view->server, error);
 }
 

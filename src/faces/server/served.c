@@ -1,5 +1,6 @@
 #include "faces/server/served.h"
 #include "base/check.h"
+#include "base/text.h"
 
 void vs_served_init(vs_served *file) {
   *file = (vs_served){.drawn = 1, .state = VS_SERVED_READING, .error = {.offset = VS_NO_OFFSET}};
@@ -48,6 +49,32 @@ void vs_served_loaded(vs_served *file, vs_engine *engine, const vs_error *error)
   if (engine == NULL) file->error = *error;
   call_next(file);
   (void)pthread_mutex_unlock(&file->lock);
+}
+
+/* ---- ahead of the requests */
+
+static vs_status write_nothing(void *ctx, const void *data, size_t size) {
+  (void)ctx;
+  (void)data;
+  (void)size;
+  return VS_OK;
+}
+
+/* A request that fails is not an error here: the client that sends it gets the reason. */
+static void answer_nobody(vs_served *file, vs_str request) {
+  const vs_writer nowhere = {.write = write_nothing};
+  if (file->engine == NULL) return;
+  const vs_status status = vs_engine_request(file->engine, request, nowhere, NULL);
+  (void)status;
+}
+
+void vs_served_prepare(vs_served *file, const char *const *requests, size_t count,
+                       const _Atomic bool *is_ending) {
+  for (size_t i = 0; i < count && !atomic_load(is_ending); i++) {
+    vs_served_take(file);
+    answer_nobody(file, vs_str_from(requests[i]));
+    vs_served_give(file);
+  }
 }
 
 /* ---- looking */

@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <vramscope/query.h>
 
 typedef enum vs_served_state { VS_SERVED_READING, VS_SERVED_READY, VS_SERVED_FAILED } vs_served_state;
@@ -42,6 +43,11 @@ void vs_served_loaded(vs_served *file, vs_engine *engine, const vs_error *error)
 /* Waits for the engine, and gives it back. */
 void vs_served_take(vs_served *file);
 void vs_served_give(vs_served *file);
+
+/* Makes the tables that the first requests for the file will need, by answering requests of that kind without a receiver. Each is
+ * a turn of its own: a request that came in meanwhile is answered before the next one. Ends early once `is_ending` is set. */
+void vs_served_prepare(vs_served *file, const char *const *requests, size_t count,
+                       const _Atomic bool *is_ending);
 
 void vs_served_look(vs_served *file, vs_served_view *view);
 /* Whether no thread has the engine or waits for it. */

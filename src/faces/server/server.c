@@ -292,7 +292,10 @@ static void load_file(vs_server *server, size_t number) {
     vs_engine_destroy(engine);
     engine = NULL;
   }
-  vs_served_loaded(&server->files[number], engine, &error);
+  vs_served *file = &server->files[number];
+  vs_served_loaded(file, engine, &error);
+  if (status == VS_OK)
+    vs_served_prepare(file, server->plan.prepared, server->plan.prepared_count, &server->is_ending);
 }
 
 static void load_files(void *ctx) {

@@ -34,6 +34,9 @@ typedef struct vs_server_plan {
   /* Reads the file with this number into a new engine, and reports progress to vs_server_reading. Called on threads of the
    * server, for several files at a time. */
   vs_status (*load)(void *ctx, vs_server *server, size_t file, vs_engine **engine, vs_error *error);
+  /* Requests of the page that every file gets first: their tables are made as soon as it is read (vs_served_prepare). */
+  const char *const *prepared;
+  size_t prepared_count;
 } vs_server_plan;
 
 /* The version of libmicrohttpd, NULL in a build without it. */

@@ -3,7 +3,9 @@
 #include "faces/server/served.c"
 #include "os/clock.h"
 #include "os/thread.h"
+#include "query/engine.h"
 #include "support/test.h"
+#include "unit/query/sample.h"
 
 enum { THREADS = 8, TIMES = 50 };
 
@@ -80,7 +82,38 @@ static void test_first_come(void **state) {
   vs_served_deinit(&file);
 }
 
+/* The engine is given back, requests that fail or come too late change nothing, and a file that was not read has no tables. */
+static void test_prepared(void **state) {
+  (void)state;
+  static const char *const requests[] = {
+      "{\"method\":\"nothing\"}",
+      "{\"method\":\"picture\",\"params\":{\"by\":\"line\",\"columns\":1,\"rows\":1}}"};
+  const vs_error error = {.status = VS_BAD_FORMAT, .offset = VS_NO_OFFSET};
+  _Atomic bool is_ending = true;
+  vs_engine *engine;
+  vs_served_init(&file);
+  assert_int_equal(vs_engine_create(NULL, &engine), VS_OK);
+  assert_int_equal(sample_load(engine, sample_json, NULL), VS_OK);
+  const vs_device_cache *device = vs_default_device(&engine->devices);
+  vs_served_loaded(&file, engine, NULL);
+  vs_served_prepare(&file, requests, 2, &is_ending);
+  assert_false(device->has_moment_index);
+  atomic_store(&is_ending, false);
+  vs_served_prepare(&file, requests, 2, &is_ending);
+  assert_true(device->has_moment_index && device->has_curve_indexes);
+  assert_true(device->unfiltered[VS_DRAWN_allocations].has_curve_index);
+  assert_true(device->colours[VS_DRAWN_allocations].is_built[device->colours[VS_DRAWN_allocations].latest]);
+  assert_true(vs_served_is_idle(&file));
+  vs_served_deinit(&file);
+  vs_served_init(&file);
+  vs_served_loaded(&file, NULL, &error);
+  vs_served_prepare(&file, requests, 2, &is_ending);
+  assert_true(vs_served_is_idle(&file));
+  vs_served_deinit(&file);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_at_a_time), cmocka_unit_test(test_first_come)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_at_a_time), cmocka_unit_test(test_first_come),
+                                     cmocka_unit_test(test_prepared)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
