@@ -136,8 +136,8 @@ def test_the_first_picture_takes_four_requests(open_page, trace):
           };
         }""")
     page.choose(trace(20000))
-    # the first three of them without a frame
-    page.tab.wait_for_function("() => window.asked.length === 3", polling=20)
+    # the first four of them without a frame
+    page.tab.wait_for_function("() => window.asked.length === 4", polling=20)
     page.tab.evaluate("() => window.goOn()")
     page.wait_for_picture()
     asked = page.tab.evaluate("() => window.asked")
@@ -177,7 +177,9 @@ def test_the_served_page_asks_before_the_file_is_read(open_page, served, trace):
           const { fetch } = window;
           window.asked = [];
           window.fetch = (at, options) => {
-            window.asked.push([at, options.body === undefined ? null : JSON.parse(new TextDecoder().decode(options.body)).method]);
+            const { body } = options;
+            const text = typeof body === "string" ? body : new TextDecoder().decode(body);
+            window.asked.push([at, body === undefined ? null : JSON.parse(text).method]);
             return fetch(at, options);
           };
         """)
@@ -217,6 +219,21 @@ def test_sentences(open_page, demo):
     page.tab.keyboard.press("s")
     answer = page.tab.text_content("#summary-answer")
     for line in lines:
+def test_the_served_page_asks_before_its_script_is_there(open_page, served, trace):
+    with served(trace(2000)) as address:
+        page = open_page(address, script="""
+          const { fetch } = window;
+          window.asked = [];
+          window.fetch = (at, options) => {
+            window.asked.push([at, options.body]);
+            return fetch(at, options);
+          };
+          delete window.DecompressionStream;  // then the script cannot be unpacked
+        """)
+        page.tab.wait_for_function("() => document.querySelector('#page').textContent.includes('needs a newer browser')")
+        assert page.tab.evaluate("() => window.asked") == [["api/0", '{"method":"info"}']]
+
+
         assert line["label"] in answer and line["text"] in answer
         assert all(row["label"] in answer and row["size"] in answer for row in line["rows"][:10])
 

@@ -17,12 +17,13 @@ export function serverCarrier(base, index) {
   /**
    * An answer that is no failure. Every fetch can be cancelled.
    * @param {RequestInit} options
+   * @param {FirstRequest} [sent]  where it is on its way
    */
-  async function fetchFromServer(options) {
-    const abort = new AbortController();
+  async function fetchFromServer(options, sent) {
+    const abort = sent?.abort ?? new AbortController();
     pending.add(abort);
     try {
-      const response = await fetch(address, { ...options, signal: abort.signal });
+      const response = await (sent?.response ?? fetch(address, { ...options, signal: abort.signal }));
       if (response.ok && !isProblem(response)) return await response.arrayBuffer();
       throw await serverFailure(response);
     } catch (error) {
@@ -34,24 +35,28 @@ export function serverCarrier(base, index) {
 
   /**
    * Waits until the server has read the file, and reports the progress, which the server knows. `info` of the file that is
-   * shown first is requested before: the server answers when it has read the file, which is sooner than the next look at it.
-   * Others are not, because a browser has only six connections to a server.
+   * shown first is requested before, by the page's first lines (tools/bundle_viewer): the server answers when it has read the
+   * file, which is sooner than the next look at it. Others are not, because a browser has only six connections to a server.
    * @type {Carrier["load"]}
    */
   async function load(source, onProgress) {
-    if (index !== 0) return await watchLoad(onProgress).then(() => null);
-    const info = request(new TextEncoder().encode('{"method":"info"}'));
-    return JSON.parse(new TextDecoder().decode(await Promise.race([info, watchLoad(onProgress).then(() => info)])));
+    if (index !== 0) return await watchLoad(onProgress, () => false).then(() => null);
+    const sent = globalThis.firstRequest;
+    delete globalThis.firstRequest; // for a file that is read again
+    let hasInfo = false;
+    const info = fetchFromServer({ method: "POST", body: '{"method":"info"}' }, sent).finally(() => { hasInfo = true; });
+    const watched = serverPause(pending, FIRST_LOOK_MS).then(() => watchLoad(onProgress, () => hasInfo));
+    return JSON.parse(new TextDecoder().decode(await Promise.race([info, watched.then(() => info)])));
   }
 
-  /** @param {Parameters<Carrier["load"]>[1]} onProgress */
-  async function watchLoad(onProgress) {
-    for (;;) {
+  /** @param {Parameters<Carrier["load"]>[1]} onProgress @param {() => boolean} isOver */
+  async function watchLoad(onProgress, isOver) {
+    while (!isOver()) {
       const state = JSON.parse(new TextDecoder().decode(await fetchFromServer({})));
       if (state.state === "ready") return;
       if (state.state === "failed") throw new EngineError(state.error, state.status ?? null, state.offset);
       onProgress?.(state.bytes_read, state.bytes);
-      await serverPause(pending);
+      await serverPause(pending, SERVER_LOOK_MS);
     }
   }
 
@@ -63,17 +68,18 @@ export function serverCarrier(base, index) {
 }
 
 const SERVER_LOOK_MS = 20;
+const FIRST_LOOK_MS = 100; // a file that was read by then needs no look
 const STATUS_CANCELLED = -10;
 
 /**
  * A pause that a cancel ends.
- * @param {Set<AbortController>} pending
+ * @param {Set<AbortController>} pending @param {number} ms
  */
-function serverPause(pending) {
+function serverPause(pending, ms) {
   const abort = new AbortController();
   pending.add(abort);
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, SERVER_LOOK_MS);
+    const timer = setTimeout(resolve, ms);
     abort.signal.addEventListener("abort", () => {
       clearTimeout(timer);
       reject(new EngineError("cancelled", STATUS_CANCELLED));

@@ -57,6 +57,13 @@ interface Carrier {
   close(): void;
 }
 
+/** The request for `info` that the first lines of a served page send, before its script is unpacked (tools/bundle_viewer). */
+interface FirstRequest {
+  abort: AbortController;
+  response: Promise<Response>;
+}
+declare var firstRequest: FirstRequest | undefined;
+
 /** Of Engine.latest: the request in flight, and the newest one that waits for it. */
 interface EngineSlot {
   busy: boolean;

@@ -118,7 +118,7 @@ function updateTimeline(timeline, state, changed) {
 function askAhead(timeline, state) {
   if (!timeline.isShown) return;
   if (timeline.shown.whole === null) {
-    askSmall(timeline);
+    askFirstPictures(timeline);
     return;
   }
   const view = viewOf(timeline, state, timeline.shown.whole);
@@ -129,17 +129,29 @@ function askAhead(timeline, state) {
 }
 
 /**
- * The small pictures are requested before the first frame, so that the engine does not wait for it; in a task of their own,
+ * The first pictures are requested before the first frame, so that the engine does not wait for it; in a task of their own,
  * because the page is laid out for them.
  * @param {Timeline} timeline
  */
-async function askSmall(timeline) {
+async function askFirstPictures(timeline) {
   await nextTask();
   if (!timeline.isShown || timeline.nodes.stage.clientWidth === 0) return;
   matchLanes(timeline);
   placeAll(timeline);
   const view = viewOf(timeline, timeline.app.store.state, { from: -1, to: 1 });
-  for (const lane of timeline.lanes) askCoarse(lane, view);
+  for (const lane of timeline.lanes) {
+    askCoarse(lane, view);
+    askFirst(timeline, lane, view);
+  }
+}
+
+/**
+ * The exact picture of one file's whole run is requested as soon as its marks are there, which have a place above it.
+ * @param {Timeline} timeline @param {Lane} lane @param {TimelineView} view
+ */
+function askFirst(timeline, lane, view) {
+  const { x0, x1 } = timeline.app.store.state;
+  if (timeline.lanes.length === 1 && x0 === null && x1 === null) askFirstPicture(lane, view);
 }
 
 /** @param {Timeline} timeline */
@@ -250,6 +262,7 @@ async function askMarks(timeline, lane) {
     lane.marks = marks;
     lane.marksAxis = lane.framePlace = lane.insidePlace = "";
     timeline.does.draw();
+    if (timeline.shown.whole === null) askFirstPictures(timeline);
   };
   try {
     const marks = await engine.once("marks", { device });
@@ -337,7 +350,7 @@ function drawTimeline(timeline) {
     if (!isFirst && lane.coarse?.axis === view.axis) askPicture(lane, view);
     if (!isFirst) askCourse(lane, view, lane.source.index === state.file);
     askCoarse(lane, view);
-    if (isFirst && timeline.lanes.length === 1 && state.x0 === null && state.x1 === null) askFirstPicture(lane, view);
+    if (isFirst) askFirst(timeline, lane, view);
     if (!isFirst || lane.canvases.picture.dataset.settled !== undefined) drawLane(lane, view); // before, there is no axis
   }
   followGroups(timeline, state);
