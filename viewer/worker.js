@@ -1,6 +1,7 @@
 /**
  * The worker: one engine with one file, so that nothing it does stops the page. carrier_worker.js is at the
- * other end. The same source is the second worker, which only reads the file: {kind: "read", blob, port}.
+ * other end. The same source is the second worker, which only reads the file: {kind: "read", blob, port}, and the third one,
+ * whose engine works on a made-up file, so that the browser compiles the module well: {kind: "train", module}.
  *
  * In:  {kind: "warm", module}, once and before all others, | {number, kind: "load", module, port, name, size}
  *      | {number, kind: "request", bytes}
@@ -9,6 +10,7 @@
 import { present } from "./engine/present.js";
 import { WasmEngine } from "./engine/worker_engine.js";
 import { INPUT_STATUS, InputError, receivedInput, serveInput } from "./engine/worker_input.js";
+import { trainEngine } from "./engine/worker_sample.js";
 
 const PROGRESS_EVERY_MS = 50;
 /** @type {WasmEngine|null} */
@@ -18,7 +20,8 @@ let workerTurn = Promise.resolve(); // messages are answered one after the other
 
 self.onmessage = (/** @type {MessageEvent<WorkerMessage>} */ { data }) => {
   if (data.kind === "read") serveInput(data.blob, data.port);
-  else if (data.kind === "warm") workerEngine = new WasmEngine(data.module);
+  else if (data.kind === "warm") (workerEngine = new WasmEngine(data.module)).warm();
+  else if (data.kind === "train") trainEngine(new WasmEngine(data.module)).finally(() => self.close());
   else workerTurn = workerTurn.then(() => answerMessage(data));
 };
 

@@ -3,6 +3,7 @@
 import gzip
 import re
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -151,17 +152,45 @@ def test_the_first_picture_takes_four_requests(open_page, trace):
     assert (exact["x0"], exact["x1"], exact["y1"], exact["rows"]) == (shown["x0"], shown["x1"], shown["y1"], shown["rows"])
 
 
+HELD_EXERCISE = """
+  const Real = Worker;
+  window.started = 0;
+  window.Worker = class extends Real {
+    constructor(...given) { super(...given); window.started++; }
+    postMessage(message, ...rest) {
+      if (message.kind === "train") window.exercise = () => super.postMessage(message, ...rest);
+      else super.postMessage(message, ...rest);
+    }
+  };
+"""
+
+
+def wait_for_workers(page, count):
+    deadline = time.monotonic() + 60
+    while len(page.tab.workers) != count and time.monotonic() < deadline:
+        page.tab.wait_for_timeout(20)
+    assert len(page.tab.workers) == count
+
+
 def test_workers_wait_for_the_file(open_page, trace):
-    """An empty page has its two workers before a file is chosen, and starts no others for it."""
-    page = open_page(script="""
-      const Real = Worker;
-      window.started = 0;
-      window.Worker = class extends Real { constructor(...given) { super(...given); window.started++; } };
-    """)
-    page.tab.wait_for_function("() => window.started === 2")
+    """An empty page has its two workers before a file is chosen, and a third that exercises the engine and ends; it starts no others for
+    the file."""
+    page = open_page(script=HELD_EXERCISE)
+    wait_for_workers(page, 3)
+    page.tab.evaluate("() => window.exercise()")
+    wait_for_workers(page, 2)
     path = trace(2000)
     assert_same_figures(page.choose(path), path)
-    assert page.tab.evaluate("() => window.started") == 2
+    assert page.tab.evaluate("() => window.started") == 3
+
+
+def test_a_file_ends_the_exercise_of_the_engine(open_page, trace):
+    """A file that is chosen meanwhile has the processors for itself."""
+    page = open_page(script=HELD_EXERCISE)
+    wait_for_workers(page, 3)
+    path = trace(2000)
+    assert_same_figures(page.choose(path), path)
+    wait_for_workers(page, 1)
 
 
 def test_served(open_page, served, trace, demo):
@@ -188,6 +217,21 @@ def test_the_served_page_asks_before_the_file_is_read(open_page, served, trace):
         assert [method for at, method in asked if at == "api/0"][0] == "info"
         assert [method for at, method in asked if at == "api/1"][0] is None
         assert [method for at, method in asked if at == "api/0"].count("info") == 1
+
+
+def test_the_served_page_asks_before_its_script_is_there(open_page, served, trace):
+    with served(trace(2000)) as address:
+        page = open_page(address, script="""
+          const { fetch } = window;
+          window.asked = [];
+          window.fetch = (at, options) => {
+            window.asked.push([at, options.body]);
+            return fetch(at, options);
+          };
+          delete window.DecompressionStream;  // then the script cannot be unpacked
+        """)
+        page.tab.wait_for_function("() => document.querySelector('#page').textContent.includes('needs a newer browser')")
+        assert page.tab.evaluate("() => window.asked") == [["api/0", '{"method":"info"}']]
 
 
 def test_mailed_with_data(open_page, trace, demo, tmp_path):
@@ -219,21 +263,6 @@ def test_sentences(open_page, demo):
     page.tab.keyboard.press("s")
     answer = page.tab.text_content("#summary-answer")
     for line in lines:
-def test_the_served_page_asks_before_its_script_is_there(open_page, served, trace):
-    with served(trace(2000)) as address:
-        page = open_page(address, script="""
-          const { fetch } = window;
-          window.asked = [];
-          window.fetch = (at, options) => {
-            window.asked.push([at, options.body]);
-            return fetch(at, options);
-          };
-          delete window.DecompressionStream;  // then the script cannot be unpacked
-        """)
-        page.tab.wait_for_function("() => document.querySelector('#page').textContent.includes('needs a newer browser')")
-        assert page.tab.evaluate("() => window.asked") == [["api/0", '{"method":"info"}']]
-
-
         assert line["label"] in answer and line["text"] in answer
         assert all(row["label"] in answer and row["size"] in answer for row in line["rows"][:10])
 

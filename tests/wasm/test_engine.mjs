@@ -9,6 +9,8 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import test from "node:test";
+import { WasmEngine } from "../../viewer/engine/worker_engine.js";
+import { sampleSnapshot, trainEngine } from "../../viewer/engine/worker_sample.js";
 import { BAD_FORMAT, Engine, STATUS_OK, withMostPages } from "./engine.mjs";
 
 const NO_MEMORY = -1;
@@ -217,4 +219,34 @@ test("loading again gives the memory of the file before", () => {
   }
   assert.ok(engine.used <= used + 65536);
   assert.ok(engine.exports.memory.buffer.byteLength <= 2 * length, "the memory stops growing");
+});
+
+test("a load takes the memory that was touched before", () => {
+  const engine = new Engine(module);
+  const used = engine.used;
+  engine.exports.vs_web_touch(64 << 20);
+  assert.equal(engine.used, used);
+  const length = engine.exports.memory.buffer.byteLength;
+  assert.ok(length >= 64 << 20);
+  engine.must(engine.load(snapshot, bytes, 1 << 20));
+  engine.must(engine.request('{"method": "report"}'));
+  assert.ok(engine.used > used);
+  assert.equal(engine.exports.memory.buffer.byteLength, length);
+  engine.exports.vs_web_touch(0xffffffff); // more than there can be: without effect
+  engine.must(engine.request('{"method": "report"}'));
+});
+
+// ---- what the page's engine is exercised on
+
+test("the sample is a pickle with the events that it says, and the page's engine answers what it is asked about it", async () => {
+  const rounds = 3;
+  const sample = Buffer.from(sampleSnapshot(rounds));
+  const counted = "import pickle, sys; trace, = pickle.load(sys.stdin.buffer)['device_traces']; print(len(trace), len(trace[0]['frames']))";
+  assert.equal(execFileSync("python3", ["-c", counted], { input: sample }).toString().trim(), `${192 * rounds} 20`);
+  const engine = new WasmEngine(new WebAssembly.Module(readFileSync(process.env.VRAMSCOPE_WASM_OF_PAGE)));
+  await trainEngine(engine);
+  const info = JSON.parse(Buffer.from(engine.request(Buffer.from('{"method":"info"}'))));
+  assert.equal(info.file.name, "sample");
+  assert.equal(info.devices[0].events % 192, 0);
+  assert.equal(info.trailing_bytes, 0);
 });

@@ -14,6 +14,8 @@ let compiledEngine = null; // the promise of the module, which all workers share
 let workerAddress = null; // of the inlined source
 /** @type {WorkerPair|null} */
 let warmWorkers = null; // for the next file, of a page that has none yet
+/** @type {Worker|null} */
+let trainer = null; // ends itself, or when a file comes
 
 /** Whether this page can read files by itself. */
 function hasEngine() {
@@ -28,6 +30,8 @@ export async function warmEngine() {
     if (warmWorkers !== null) return;
     warmWorkers = { engine: startWorker(), reader: startWorker() };
     warmWorkers.engine.postMessage({ kind: "warm", module });
+    trainer = startWorker();
+    trainer.postMessage({ kind: "train", module });
   } catch {
     // the load reports it
   }
@@ -40,6 +44,8 @@ export async function warmEngine() {
 function takeWorkers() {
   const pair = warmWorkers ?? { engine: startWorker(), reader: startWorker() };
   warmWorkers = null;
+  trainer?.terminate();
+  trainer = null;
   return pair;
 }
 

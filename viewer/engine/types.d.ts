@@ -107,6 +107,7 @@ interface InputMessage {
 interface EngineExports {
   memory: WebAssembly.Memory;
   vs_web_init(): number;
+  vs_web_touch(size: number): void;
   vs_web_buffer(size: number): number;
   vs_web_load(nameSize: number, size: number, flags: number): number;
   vs_web_request(size: number): number;
@@ -121,7 +122,7 @@ interface WorkerPair {
 type WorkerQuestion = { kind: "load"; module: WebAssembly.Module; port: MessagePort; name: string; size: number }
   | { kind: "request"; bytes: Uint8Array };
 type WorkerMessage = (WorkerQuestion & { number: number }) | { kind: "read"; blob: Blob; port: MessagePort }
-  | { kind: "warm"; module: WebAssembly.Module };
+  | { kind: "warm"; module: WebAssembly.Module } | { kind: "train"; module: WebAssembly.Module };
 type WorkerAnswer = { kind: "progress"; bytesRead: number } | { kind: "done"; number: number; reply: ArrayBuffer | null }
   | { kind: "failed"; number: number; error: Failure };
 
