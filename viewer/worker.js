@@ -20,7 +20,7 @@ let workerTurn = Promise.resolve(); // messages are answered one after the other
 
 self.onmessage = (/** @type {MessageEvent<WorkerMessage>} */ { data }) => {
   if (data.kind === "read") serveInput(data.blob, data.port);
-  else if (data.kind === "warm") (workerEngine = new WasmEngine(data.module)).warm();
+  else if (data.kind === "warm") workerEngine = new WasmEngine(data.module);
   else if (data.kind === "train") trainEngine(new WasmEngine(data.module)).finally(() => self.close());
   else workerTurn = workerTurn.then(() => answerMessage(data));
 };

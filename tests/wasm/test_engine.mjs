@@ -221,21 +221,6 @@ test("loading again gives the memory of the file before", () => {
   assert.ok(engine.exports.memory.buffer.byteLength <= 2 * length, "the memory stops growing");
 });
 
-test("a load takes the memory that was touched before", () => {
-  const engine = new Engine(module);
-  const used = engine.used;
-  engine.exports.vs_web_touch(64 << 20);
-  assert.equal(engine.used, used);
-  const length = engine.exports.memory.buffer.byteLength;
-  assert.ok(length >= 64 << 20);
-  engine.must(engine.load(snapshot, bytes, 1 << 20));
-  engine.must(engine.request('{"method": "report"}'));
-  assert.ok(engine.used > used);
-  assert.equal(engine.exports.memory.buffer.byteLength, length);
-  engine.exports.vs_web_touch(0xffffffff); // more than there can be: without effect
-  engine.must(engine.request('{"method": "report"}'));
-});
-
 // ---- what the page's engine is exercised on
 
 test("the sample is a pickle with the events that it says, and the page's engine answers what it is asked about it", async () => {

@@ -107,7 +107,6 @@ interface InputMessage {
 interface EngineExports {
   memory: WebAssembly.Memory;
   vs_web_init(): number;
-  vs_web_touch(size: number): void;
   vs_web_buffer(size: number): number;
   vs_web_load(nameSize: number, size: number, flags: number): number;
   vs_web_request(size: number): number;

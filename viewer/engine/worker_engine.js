@@ -7,7 +7,6 @@ import { inflateFrame, INPUT_STATUS, InputError } from "./worker_input.js";
 
 const WASM_COMPRESSED = 1;
 const WASM_CAN_INFLATE = 2;
-const WARM_BYTES = 96 * 1024 * 1024; // two thirds of what a snapshot of a million events takes until it is drawn
 
 /** Whether a load can wait for its bytes. */
 function canSuspend() {
@@ -41,11 +40,6 @@ export class WasmEngine {
       },
     }).exports);
     this.must(this.exports.vs_web_init());
-  }
-
-  /** For an engine that waits for its file: the system gives it memory now, and not while it reads. */
-  warm() {
-    this.exports.vs_web_touch(WARM_BYTES);
   }
 
   get memory() {

@@ -42,13 +42,6 @@ int32_t vs_web_init(void) {
   return status == VS_OK ? VS_OK : failed(status);
 }
 
-void vs_web_touch(uint32_t bytes) {
-  enum { SYSTEM_PAGE = 4096 };
-  volatile char *memory = vs_host_alloc(&web.host, bytes);
-  for (uint32_t i = 0; memory != NULL && i < bytes; i += SYSTEM_PAGE) memory[i] = 0;
-  if (memory != NULL) vs_host_free(&web.host, (void *)(uintptr_t)memory, bytes);
-}
-
 void *vs_web_buffer(uint32_t size) {
   web.buffer.count = 0;
   if (vs_vec_reserve(&web.host, &web.buffer, size == 0 ? 1 : size) != VS_OK) return NULL;

@@ -5,7 +5,6 @@
  * with a vs_status (0 is success); vs_web_error then tells more.
  *
  *   init                              once
- *   touch(n)                          for a module that waits for its file
  *   buffer(n), load(n, ...)           a name; reads the file through the import `read`; from here on it can be asked
  *   buffer(n), request(n)             a request as docs/formats/query.md has it
  *
@@ -44,11 +43,6 @@ VS_WEB_IMPORT(inflate)
 int32_t vs_web_inflate(const void *from, uint32_t from_size, void *to, uint32_t to_size);
 
 VS_WEB_EXPORT(vs_web_init) int32_t vs_web_init(void);
-
-/* Makes the memory `bytes` longer and writes to each page of it, which the next load then finds free. The system gives
- * a page when it is written to for the first time; for a load that is a fifth of its time. Without effect where there is
- * no memory. */
-VS_WEB_EXPORT(vs_web_touch) void vs_web_touch(uint32_t bytes);
 
 /* Where `size` bytes may be written: valid until the next call. 0: no memory. */
 VS_WEB_EXPORT(vs_web_buffer) void *vs_web_buffer(uint32_t size);
