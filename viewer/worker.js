@@ -1,7 +1,7 @@
 /**
  * The worker: one engine with one file, so that nothing it does stops the page. carrier_worker.js is at the
  * other end. The same source is the second worker, which only reads the file: {kind: "read", blob, port}, and the third one,
- * whose engine works on a made-up file, so that the browser compiles the module well: {kind: "train", module}.
+ * whose engine works on a made-up file, so that the browser optimizes the module: {kind: "train", module}.
  *
  * In:  {kind: "warm", module}, once and before all others, | {number, kind: "load", module, port, name, size}
  *      | {number, kind: "request", bytes}

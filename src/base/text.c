@@ -58,29 +58,30 @@ vs_status vs_text_finish(vs_text *text) {
   return text->status;
 }
 
-char *vs_text_room(vs_text *text, size_t size) {
+/* Room for `size` more bytes, which the caller fills and then adds; NULL after a failure. */
+static char *room(vs_text *text, size_t size) {
   if (text->status == VS_OK) text->status = vs_vec_reserve(text->host, &text->bytes, size);
   return text->status == VS_OK ? text->bytes.data + text->bytes.count : NULL;
 }
 
-void vs_text_add(vs_text *text, size_t size) {
+static void add(vs_text *text, size_t size) {
   VS_ASSERT(text->status == VS_OK && size <= text->bytes.capacity - text->bytes.count);
   text->bytes.count += size;
   if (text->bytes.count >= FLUSH_SIZE) flush(text);
 }
 
 void vs_text_put(vs_text *text, const void *data, size_t size) {
-  char *to = size == 0 ? NULL : vs_text_room(text, size);
+  char *to = size == 0 ? NULL : room(text, size);
   if (to == NULL) return;
   memcpy(to, data, size);
-  vs_text_add(text, size);
+  add(text, size);
 }
 
 void vs_text_byte(vs_text *text, uint8_t byte) {
-  char *to = vs_text_room(text, 1);
+  char *to = room(text, 1);
   if (to == NULL) return;
   *to = (char)byte;
-  vs_text_add(text, 1);
+  add(text, 1);
 }
 
 void vs_text_code_point(vs_text *text, uint32_t point) {

@@ -50,14 +50,9 @@ static inline vs_str vs_text_view(const vs_text *text) {
 }
 
 void vs_text_put(vs_text *text, const void *data, size_t size);
-
-/* Room for `size` more bytes, which the caller fills and then adds with vs_text_add; NULL after a failure. */
-char *vs_text_room(vs_text *text, size_t size);
-void vs_text_add(vs_text *text, size_t size);
-
+void vs_text_byte(vs_text *text, uint8_t byte);
 static inline void vs_text_str(vs_text *text, vs_str s) { vs_text_put(text, s.data, s.size); }
 static inline void vs_text_cstr(vs_text *text, const char *s) { vs_text_put(text, s, strlen(s)); }
-void vs_text_byte(vs_text *text, uint8_t byte);
 void vs_text_code_point(vs_text *text, uint32_t point); /* as UTF-8; U+FFFD for an invalid one */
 void vs_text_clean(vs_text *text, vs_str s);            /* as UTF-8; U+FFFD for each invalid byte */
 void vs_text_u64(vs_text *text, uint64_t value);

@@ -1,7 +1,7 @@
 /* Where runs of bytes end in a JSON text, eight bytes at a time. Private to the JSON reader and writer.
  *
- * A word has a mark, the highest bit of a byte, for each byte that is looked for. Marks above the lowest one may be wrong, since a
- * subtraction borrows from the byte above one that it found, and only from there; so the lowest one is used alone. */
+ * Eight bytes are one word. A mark is the highest bit of each byte that is looked for. The subtraction that finds them borrows from the byte
+ * above one that it has found, so a mark above the lowest one can be wrong, and only the lowest one is used. */
 #ifndef VS_CODEC_JSON_TEXT_H
 #define VS_CODEC_JSON_TEXT_H
 
@@ -19,10 +19,10 @@ static inline uint64_t vs_json_word(const void *text) {
   return word;
 }
 
-/* The place in memory of the lowest mark. */
-static inline size_t vs_json_first(uint64_t marks) {
-  VS_ASSERT(marks != 0);
-  return (size_t)__builtin_ctzll(marks) / 8;
+/* The place in memory of the first byte that is not 0. */
+static inline size_t vs_json_first(uint64_t word) {
+  VS_ASSERT(word != 0);
+  return (size_t)__builtin_ctzll(word) / 8;
 }
 
 /* Marks of the bytes that are less than `limit`, which is at most 0x80. */
@@ -38,7 +38,7 @@ static inline uint64_t vs_json_special(uint64_t word) {
 
 static inline bool vs_json_is_special(uint8_t byte) { return byte < 0x20 || byte == '"' || byte == '\\'; }
 
-/* The number of bytes up to the first that is special or, where `only_ascii` says so, no ASCII. */
+/* The number of bytes up to the first one that is special, or that is not ASCII if `only_ascii`. */
 static inline size_t vs_json_plain_run(const void *text, size_t size, bool only_ascii) {
   const uint8_t *bytes = text;
   const uint64_t high = only_ascii ? VS_JSON_EACH_BYTE(0x80) : 0;
@@ -51,7 +51,7 @@ static inline size_t vs_json_plain_run(const void *text, size_t size, bool only_
   return n;
 }
 
-/* The number of bytes of white space, which may be the indentation of a line, at the beginning. */
+/* The number of bytes of white space at the beginning. Most of it is a line feed and the spaces that indent the next line. */
 static inline size_t vs_json_blank_run(const uint8_t *text, size_t size) {
   size_t n = 0;
   while (n < size && (text[n] == ' ' || text[n] == '\n' || text[n] == '\r' || text[n] == '\t')) {

@@ -53,18 +53,18 @@ void vs_served_loaded(vs_served *file, vs_engine *engine, const vs_error *error)
 
 /* ---- ahead of the requests */
 
-static vs_status write_nothing(void *ctx, const void *data, size_t size) {
+static vs_status drop(void *ctx, const void *data, size_t size) {
   (void)ctx;
   (void)data;
   (void)size;
   return VS_OK;
 }
 
-/* A request that fails is not an error here: the client that sends it gets the reason. */
-static void answer_nobody(vs_served *file, vs_str request) {
-  const vs_writer nowhere = {.write = write_nothing};
+/* Answers a request and drops the reply. A failure is not reported here: the client that sends this request gets it. */
+static void make_tables(vs_served *file, vs_str request) {
+  const vs_writer dropped = {.write = drop};
   if (file->engine == NULL) return;
-  const vs_status status = vs_engine_request(file->engine, request, nowhere, NULL);
+  const vs_status status = vs_engine_request(file->engine, request, dropped, NULL);
   (void)status;
 }
 
@@ -72,7 +72,7 @@ void vs_served_prepare(vs_served *file, const char *const *requests, size_t coun
                        const _Atomic bool *is_ending) {
   for (size_t i = 0; i < count && !atomic_load(is_ending); i++) {
     vs_served_take(file);
-    answer_nobody(file, vs_str_from(requests[i]));
+    make_tables(file, vs_str_from(requests[i]));
     vs_served_give(file);
   }
 }

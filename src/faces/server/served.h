@@ -44,8 +44,8 @@ void vs_served_loaded(vs_served *file, vs_engine *engine, const vs_error *error)
 void vs_served_take(vs_served *file);
 void vs_served_give(vs_served *file);
 
-/* Makes the tables that the first requests for the file will need, by answering requests of that kind without a receiver. Each is
- * a turn of its own: a request that came in meanwhile is answered before the next one. Ends early once `is_ending` is set. */
+/* Makes the tables that the first requests for the file will need: answers such requests and drops the replies. Each takes a turn
+ * of its own, so a client's request that came meanwhile is answered before the next one. Ends early once `is_ending` is set. */
 void vs_served_prepare(vs_served *file, const char *const *requests, size_t count,
                        const _Atomic bool *is_ending);
 

@@ -1,8 +1,7 @@
+#include "faces/simcuda/core/process.h"
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "faces/simcuda/core/process.h"
 
 static char *_Atomic told; /* set once, and never freed, so readers need no lock */
 
