@@ -20,8 +20,8 @@
 #ifndef VS_ANALYZE_ALLOCATED_H
 #define VS_ANALYZE_ALLOCATED_H
 
+#include "analyze/address_check.h"
 #include "analyze/mappings.h"
-#include "analyze/lifetimes.h"
 
 typedef struct vs_allocated {
   int64_t baseline; /* bytes before the first event */
@@ -31,16 +31,19 @@ typedef struct vs_allocated {
   bool is_exact;
 } vs_allocated;
 
-/* A scan; memory for each address of the trace. `mappings` is of the same slice as `lifetimes`. */
+/* A scan, which also checks the addresses, since both need the live blocks next to an allocation; memory for each address of the
+ * trace. `mappings` is of the same slice as `lifetimes`. */
 VS_MUST_CHECK vs_status vs_allocated_measure(const vs_host *host, const vs_lifetimes *lifetimes,
-                                             const vs_mappings *mappings, vs_allocated *out);
+                                             const vs_mappings *mappings, vs_address_check *check,
+                                             vs_allocated *out);
 
 /* The moments first .. last, VS_AT_START <= first <= last. */
 typedef struct vs_moment_range {
   vs_moment first, last;
 } vs_moment_range;
 
-/* peaks[i]: the highest value in range i of `count`, which rise and do not overlap. As exact as vs_allocated is. The same scan. */
+/* peaks[i]: the highest value in range i of `count`, which rise and do not overlap. As exact as vs_allocated is. The same scan,
+ * without the check. */
 VS_MUST_CHECK vs_status vs_allocated_peaks_between(const vs_host *host, const vs_lifetimes *lifetimes,
                                                    const vs_mappings *mappings, const vs_moment_range *ranges,
                                                    size_t count, int64_t *peaks);

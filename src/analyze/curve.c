@@ -128,20 +128,18 @@ static void finish(const extremes *x, vs_curve *curve) {
 
 /* The two curves of blocks, which nearly every event changes: in one pass, and without the table of effects. */
 static void measure_blocks(const vs_slice *slice, vs_closing closing, vs_curve *requested, vs_curve *held) {
-  const vs_events *events = &slice->snapshot->events;
-  const vs_event_kind ends_requested = ends(VS_CURVE_REQUESTED, closing),
-                      ends_held = ends(VS_CURVE_HELD, closing);
+  const vs_columns_of_slice columns = vs_slice_columns(slice);
+  const uint32_t ends_requested = ends(VS_CURVE_REQUESTED, closing), ends_held = ends(VS_CURVE_HELD, closing);
   extremes r = {.peak_at = VS_AT_START}, h = r;
   for (uint32_t event = 0; event < slice->event_count; event++) {
-    const uint32_t row = vs_slice_row(slice, event);
-    const vs_event_kind kind = vs_events_kind(events, row);
-    const int64_t step = as_step(vs_events_size(events, row));
-    if (kind == VS_EVENT_ALLOC) {
+    const uint32_t action = vs_action_at(columns, event);
+    const int64_t step = as_step(vs_size_at(columns, event));
+    if (action == VS_EVENT_ALLOC) {
       rise(&r, step, event);
       rise(&h, step, event);
     } else {
-      if (kind == ends_requested) fall(&r, step);
-      if (kind == ends_held) fall(&h, step);
+      if (action == ends_requested) fall(&r, step);
+      if (action == ends_held) fall(&h, step);
     }
   }
   finish(&r, requested);

@@ -51,15 +51,21 @@ static vs_status line_of(builder *b, const vs_lifetime *row, uint32_t *line) {
 static vs_status collect(builder *b) {
   const uint32_t boundaries = (uint32_t)b->steps->boundaries.count;
   const uint32_t *at = b->steps->boundaries.data;
-  uint32_t first = 0; /* starts rise, so this one only moves on */
-  for (size_t i = 0; i < b->lifetimes->rows.count; i++) {
-    const vs_lifetime *row = &b->lifetimes->rows.data[i];
+  uint32_t first = 0,
+           next =
+               at[0]; /* starts rise, so these only move on; behind the last boundary VS_NO_EVENT is next */
+  const vs_lifetime *rows = b->lifetimes->rows.data;
+  const size_t count = b->lifetimes->rows.count;
+  for (size_t i = 0; i < count; i++) {
+    const vs_lifetime *row = &rows[i];
     uint32_t seen = 0, gone = boundaries;
     if (row->start != VS_NO_EVENT) {
-      while (first < boundaries && at[first] <= row->start) first++;
+      for (; next <= row->start; next = first < boundaries ? at[first] : VS_NO_EVENT) first++;
+      if (row->end < next || next == VS_NO_EVENT) continue;
       seen = first;
+    } else if (row->end < at[0]) {
+      continue;
     }
-    if (seen == boundaries || (row->end != VS_NO_EVENT && row->end < at[seen])) continue;
     if (row->end != VS_NO_EVENT) gone = boundaries_until(b->steps, row->end);
     uint32_t line;
     VS_TRY(line_of(b, row, &line));

@@ -15,8 +15,6 @@ typedef struct matcher {
   vs_map
       by_address; /* address -> index into places and out->addresses; only grows. Ranks are such indices until the end */
   VS_VEC(place) places;
-  uint64_t last_address; /* cache of the last look-up: a free_completed mostly follows its free_requested */
-  uint32_t last_place;
 } matcher;
 
 static void doubt(vs_tally *tally, uint32_t event) {
@@ -24,7 +22,6 @@ static void doubt(vs_tally *tally, uint32_t event) {
 }
 
 static inline uint32_t find_place(const matcher *m, uint64_t address) {
-  if (address == m->last_address && m->last_place != VS_NO_ROW) return m->last_place;
   const size_t slot = vs_map_find(&m->by_address, address);
   return slot == VS_MAP_NONE ? VS_NO_ROW : m->by_address.slots[slot].value;
 }
@@ -44,20 +41,19 @@ static vs_status add_place(matcher *m, uint64_t address, uint32_t *at) {
 static inline vs_status need_place(matcher *m, uint64_t address, uint32_t *at) {
   *at = find_place(m, address);
   if (*at == VS_NO_ROW) VS_TRY(add_place(m, address, at));
-  m->last_address = address;
-  m->last_place = *at;
   VS_ASSERT(m->places.count == m->out->addresses.count && m->out->addresses.data[*at] == address);
   return VS_OK;
 }
 
-static inline vs_status add_row(matcher *m, uint32_t at, uint64_t size, uint32_t start, uint32_t *row) {
-  VS_ASSERT(at < m->out->addresses.count && m->out->ranks.count == m->out->rows.count);
+static inline vs_status add_row(matcher *m, uint32_t at, uint64_t address, uint64_t size, uint32_t start,
+                                uint32_t *row) {
+  VS_ASSERT(address == m->out->addresses.data[at] && m->out->ranks.count == m->out->rows.count);
   VS_TRY(vs_vec_reserve(m->host, &m->out->rows, 1));
   VS_TRY(vs_vec_reserve(m->host, &m->out->ranks, 1));
   *row = (uint32_t)m->out->rows.count;
   m->out->ranks.data[m->out->ranks.count++] = at;
   m->out->rows.data[m->out->rows.count++] = (vs_lifetime){
-      .address = m->out->addresses.data[at],
+      .address = address,
       .size = size,
       .start = start,
       .free_requested = VS_NO_EVENT,
@@ -68,8 +64,9 @@ static inline vs_status add_row(matcher *m, uint32_t at, uint64_t size, uint32_t
   return VS_OK;
 }
 
-static inline vs_status on_alloc(matcher *m, uint32_t event, uint32_t at, uint64_t size, uint32_t *row) {
-  VS_TRY(add_row(m, at, size, event, row));
+static inline vs_status on_alloc(matcher *m, uint32_t event, uint32_t at, uint64_t address, uint64_t size,
+                                 uint32_t *row) {
+  VS_TRY(add_row(m, at, address, size, event, row));
   place *here = &m->places.data[at];
   if (here->open != VS_NO_ROW) {
     doubt(&m->out->doubts.double_alloc, event);
@@ -81,20 +78,21 @@ static inline vs_status on_alloc(matcher *m, uint32_t event, uint32_t at, uint64
 }
 
 /* Adds the row of a free at an address without an open row: its block is older than the trace. */
-static vs_status add_older(matcher *m, uint32_t event, uint32_t at, uint64_t size, uint32_t *row) {
+static vs_status add_older(matcher *m, uint32_t event, uint32_t at, uint64_t address, uint64_t size,
+                           uint32_t *row) {
   doubt(&m->out->doubts.free_without_alloc, event);
-  return add_row(m, at, size, VS_NO_EVENT, row);
+  return add_row(m, at, address, size, VS_NO_EVENT, row);
 }
 
-static inline vs_status on_free_requested(matcher *m, uint32_t event, uint32_t at, uint64_t size,
-                                          uint32_t *row) {
+static inline vs_status on_free_requested(matcher *m, uint32_t event, uint32_t at, uint64_t address,
+                                          uint64_t size, uint32_t *row) {
   place *here = &m->places.data[at];
   *row = here->open != VS_NO_ROW ? here->open : here->closed;
   if (*row != VS_NO_ROW && m->out->rows.data[*row].free_requested != VS_NO_EVENT) {
     doubt(&m->out->doubts.double_free, event);
     return VS_OK;
   }
-  if (*row == VS_NO_ROW) VS_TRY(add_older(m, event, at, size, row));
+  if (*row == VS_NO_ROW) VS_TRY(add_older(m, event, at, address, size, row));
   vs_lifetime *life = &m->out->rows.data[*row];
   VS_ASSERT(life->free_requested == VS_NO_EVENT && life->end == VS_NO_EVENT);
   life->free_requested = event;
@@ -115,11 +113,11 @@ static bool is_mismatch_known(const matcher *m, const vs_lifetime *life) {
          vs_events_size(&slice->snapshot->events, vs_slice_row(slice, life->free_requested)) != life->size;
 }
 
-static inline vs_status on_free_completed(matcher *m, uint32_t event, uint32_t at, uint64_t size,
-                                          uint32_t *row) {
+static inline vs_status on_free_completed(matcher *m, uint32_t event, uint32_t at, uint64_t address,
+                                          uint64_t size, uint32_t *row) {
   place *here = &m->places.data[at];
   *row = here->open;
-  if (*row == VS_NO_ROW) VS_TRY(add_older(m, event, at, size, row));
+  if (*row == VS_NO_ROW) VS_TRY(add_older(m, event, at, address, size, row));
   vs_lifetime *life = &m->out->rows.data[*row];
   VS_ASSERT(life->end == VS_NO_EVENT);
   life->end = event;
@@ -128,13 +126,11 @@ static inline vs_status on_free_completed(matcher *m, uint32_t event, uint32_t a
   return VS_OK;
 }
 
-static inline vs_status match_event(matcher *m, uint32_t event, vs_event_kind kind, uint64_t address,
-                                    uint64_t size, uint32_t *row) {
-  uint32_t at;
-  VS_TRY(need_place(m, address, &at));
-  if (kind == VS_EVENT_ALLOC) return on_alloc(m, event, at, size, row);
-  if (kind == VS_EVENT_FREE_REQUESTED) return on_free_requested(m, event, at, size, row);
-  return on_free_completed(m, event, at, size, row);
+static inline vs_status match_event(matcher *m, uint32_t event, uint32_t action, uint32_t at,
+                                    uint64_t address, uint64_t size, uint32_t *row) {
+  if (action == VS_EVENT_ALLOC) return on_alloc(m, event, at, address, size, row);
+  if (action == VS_EVENT_FREE_REQUESTED) return on_free_requested(m, event, at, address, size, row);
+  return on_free_completed(m, event, at, address, size, row);
 }
 
 /* Nearly all rows are those of allocs, so that room for these is all that most traces need. */
@@ -147,18 +143,22 @@ static vs_status reserve(matcher *m) {
 
 static vs_status match_trace(matcher *m) {
   const vs_slice *slice = m->out->slice;
-  const vs_events columns = slice->snapshot->events,
-                  *events = &columns; /* a copy, which stores into rows do not change */
+  const vs_columns_of_slice columns = vs_slice_columns(slice);
   VS_TRY(reserve(m));
   uint32_t *row_of_event = m->out->row_of_event.data;
   m->out->row_of_event.count = slice->event_count;
-  for (uint32_t event = 0; event < slice->event_count; event++) {
-    const uint32_t event_row = vs_slice_row(slice, event);
-    const vs_event_kind kind = vs_events_kind(events, event_row);
+  /* The address of the event before, and its place: a free_completed mostly follows its free_requested. */
+  uint64_t last = 0;
+  uint32_t at = VS_NO_ROW;
+  const uint32_t count = slice->event_count;
+  for (uint32_t event = 0; event < count; event++) {
+    const uint32_t action = vs_action_at(columns, event);
     uint32_t row = VS_NO_ROW;
-    if (kind <= VS_EVENT_FREE_COMPLETED) {
-      const uint64_t address = vs_events_address(events, event_row), size = vs_events_size(events, event_row);
-      VS_TRY(match_event(m, event, kind, address, size, &row));
+    if (action <= VS_EVENT_FREE_COMPLETED) {
+      const uint64_t address = vs_address_at(columns, event), size = vs_size_at(columns, event);
+      if (at == VS_NO_ROW || address != last) VS_TRY(need_place(m, address, &at));
+      last = address;
+      VS_TRY(match_event(m, event, action, at, address, size, &row));
     }
     row_of_event[event] = row;
     VS_ASSERT(row == VS_NO_ROW || row < m->out->rows.count);
@@ -189,7 +189,7 @@ static vs_status match_block(matcher *m, uint32_t block_row) {
     return VS_OK;
   }
   VS_TRY(need_place(m, block->address, &at));
-  VS_TRY(add_row(m, at, block->requested_size, VS_NO_EVENT, &row));
+  VS_TRY(add_row(m, at, block->address, block->requested_size, VS_NO_EVENT, &row));
   m->out->rows.data[row].block = block_row;
   m->places.data[at].open = row;
   return VS_OK;
@@ -269,7 +269,7 @@ vs_status vs_lifetimes_build(const vs_host *host, const vs_slice *slice, vs_life
   const vs_tally none = {.first_event = -1};
   *out = (vs_lifetimes){.slice = slice, .closing = vs_slice_closing(slice)};
   out->doubts = (vs_lifetime_doubts){none, none, none, none, none, none};
-  matcher m = {.host = host, .out = out, .last_place = VS_NO_ROW};
+  matcher m = {.host = host, .out = out};
   vs_status status = match_trace(&m);
   if (status == VS_OK) status = match_end(&m);
   vs_map_deinit(host, &m.by_address);

@@ -31,8 +31,9 @@ static vs_status build(const vs_host *host, const vs_moment_index *moments, vs_r
   VS_TRY(vs_steps_build(host, slice, &out->frames, &out->steps));
   VS_TRY(vs_growths_build(host, out->lifetimes, &out->steps, &out->frames, &out->growths));
   VS_TRY(vs_ooms_build(host, moments, &out->curves, &out->frames, &out->ooms));
-  VS_TRY(vs_trust_build(host, out->lifetimes, &out->curves, &out->trust));
-  VS_TRY(vs_allocated_measure(host, out->lifetimes, &moments->mappings, &out->allocated));
+  vs_address_check addresses;
+  VS_TRY(vs_allocated_measure(host, out->lifetimes, &moments->mappings, &addresses, &out->allocated));
+  VS_TRY(vs_trust_build(host, out->lifetimes, &out->curves, &addresses, &out->trust));
   if (is_wrong(&out->trust)) out->allocated.is_exact = false;
   return VS_OK;
 }

@@ -52,10 +52,14 @@ static vs_status list_slices(const vs_host *host, const vs_snapshot *s, vs_slice
 
 /* Counts the kinds of events, and appends the others. */
 static vs_status look_through(const vs_host *host, vs_slice *slice, vs_slices *out) {
+  const vs_columns_of_slice columns = vs_slice_columns(slice);
   for (uint32_t event = 0; event < slice->event_count; event++) {
-    const vs_event_kind kind = vs_events_kind(&slice->snapshot->events, vs_slice_row(slice, event));
-    slice->counts[kind]++;
-    if (kind <= VS_EVENT_FREE_COMPLETED) continue;
+    const uint32_t action = vs_action_at(columns, event);
+    if (action <= VS_EVENT_FREE_COMPLETED) {
+      slice->counts[action]++;
+      continue;
+    }
+    slice->counts[action < VS_EVENT_UNKNOWN ? action : VS_EVENT_UNKNOWN]++;
     VS_TRY(vs_vec_reserve(host, &out->others, 1));
     out->others.data[out->others.count++] = event;
     slice->other_count++;

@@ -68,6 +68,32 @@ static inline const int64_t *vs_slice_times(const vs_slice *slice) {
   return times == NULL ? NULL : times + slice->first_event;
 }
 
+/* Three columns of a slice by event, for scans of the whole trace: with less work for each event than vs_events_kind and
+ * its like. NULL where every event has the absent value. */
+typedef struct vs_columns_of_slice {
+  const uint16_t *actions;
+  const uint64_t *addresses, *sizes;
+} vs_columns_of_slice;
+
+static inline vs_columns_of_slice vs_slice_columns(const vs_slice *slice) {
+  const vs_events *events = &slice->snapshot->events;
+  const uint32_t first = slice->first_event;
+  return (vs_columns_of_slice){.actions = events->action == NULL ? NULL : events->action + first,
+                               .addresses = events->address == NULL ? NULL : events->address + first,
+                               .sizes = events->size == NULL ? NULL : events->size + first};
+}
+
+/* Below VS_EVENT_UNKNOWN it is the kind of the event. */
+static inline uint32_t vs_action_at(vs_columns_of_slice columns, uint32_t event) {
+  return columns.actions == NULL ? (uint32_t)VS_EVENT_ALLOC : columns.actions[event];
+}
+static inline uint64_t vs_address_at(vs_columns_of_slice columns, uint32_t event) {
+  return columns.addresses == NULL ? 0 : columns.addresses[event];
+}
+static inline uint64_t vs_size_at(vs_columns_of_slice columns, uint32_t event) {
+  return columns.sizes == NULL ? 0 : columns.sizes[event];
+}
+
 /* How a trace records the end of a block. PyTorch can be configured to leave actions out (skip_actions). At most one
  * of the first two is true. */
 typedef struct vs_closing {
@@ -93,6 +119,10 @@ VS_MUST_CHECK vs_status vs_segment_index_build(const vs_host *host, const vs_sli
 void vs_segment_index_deinit(const vs_host *host, vs_segment_index *index);
 /* VS_NO_ROW if none contains it. */
 uint32_t vs_segment_index_find(const vs_segment_index *index, const vs_snapshot *snapshot, uint64_t address);
+
+static inline bool vs_event_has_address(const vs_events *events, uint32_t row) {
+  return (vs_events_missing(events, row) & VS_EVENT_NO_ADDRESS) == 0;
+}
 
 /* The memory metadata that the program had set at an event; VS_STRING_NONE: none, for which PyTorch writes an empty text. */
 static inline uint32_t vs_event_metadata(const vs_events *events, uint32_t row) {

@@ -4,6 +4,12 @@ static int64_t time_of(const vs_slice *slice, uint32_t event) {
   return vs_events_time_us(&slice->snapshot->events, vs_slice_row(slice, event));
 }
 
+/* The latest of `now` and the times of the events first .. end - 1; VS_NO_TIME is before every time. */
+static inline int64_t latest(const int64_t *times, uint32_t first, uint32_t end, int64_t now) {
+  for (uint32_t event = first; event < end; event++) now = times[event] > now ? times[event] : now;
+  return now;
+}
+
 vs_status vs_times_build(const vs_host *host, const vs_slice *slice, vs_times *out) {
   *out = (vs_times){.slice = slice, .first_us = VS_NO_TIME};
   VS_TRY(vs_vec_reserve(host, &out->block_us, slice->event_count / VS_TIMES_BLOCK + 1));
@@ -11,9 +17,10 @@ vs_status vs_times_build(const vs_host *host, const vs_slice *slice, vs_times *o
     out->first_us = time_of(slice, event);
   int64_t now = out->first_us;
   const int64_t *times = vs_slice_times(slice);
-  for (uint32_t event = 0; event < slice->event_count; event++) {
-    if (times != NULL && times[event] > now) now = times[event]; /* VS_NO_TIME is before every time */
-    if (event % VS_TIMES_BLOCK == 0) out->block_us.data[out->block_us.count++] = now;
+  for (uint32_t first = 0, end; first < slice->event_count; first = end) {
+    end = slice->event_count - first > VS_TIMES_BLOCK ? first + VS_TIMES_BLOCK : slice->event_count;
+    out->block_us.data[out->block_us.count++] = times == NULL ? now : latest(times, first, first + 1, now);
+    if (times != NULL) now = latest(times, first, end, now);
   }
   out->last_us = now;
   VS_ASSERT(out->first_us <= out->last_us);

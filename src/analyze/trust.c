@@ -273,19 +273,16 @@ static void check_curves(const vs_curves *curves, vs_trust *out) {
   take(out, VS_FINDING_NEGATIVE_CURVE, tally);
 }
 
-static vs_status check_ranges(const vs_host *host, const vs_lifetimes *lifetimes, vs_trust *out) {
-  vs_address_check check;
-  VS_TRY(vs_address_check_run(host, lifetimes, &check));
-  take(out, VS_FINDING_OVERLAP, check.overlap);
-  take(out, VS_FINDING_OUTSIDE_SEGMENT, check.outside_segment);
-  take(out, VS_FINDING_DOUBLE_MAP, check.double_map);
-  take(out, VS_FINDING_UNMAP_UNKNOWN, check.unmap_unknown);
-  take(out, VS_FINDING_UNMAP_LIVE, check.unmap_live);
-  return VS_OK;
+static void check_addresses(const vs_address_check *addresses, vs_trust *out) {
+  take(out, VS_FINDING_OVERLAP, addresses->overlap);
+  take(out, VS_FINDING_OUTSIDE_SEGMENT, addresses->outside_segment);
+  take(out, VS_FINDING_DOUBLE_MAP, addresses->double_map);
+  take(out, VS_FINDING_UNMAP_UNKNOWN, addresses->unmap_unknown);
+  take(out, VS_FINDING_UNMAP_LIVE, addresses->unmap_live);
 }
 
 vs_status vs_trust_build(const vs_host *host, const vs_lifetimes *lifetimes, const vs_curves *curves,
-                         vs_trust *out) {
+                         const vs_address_check *addresses, vs_trust *out) {
   const vs_slice *slice = lifetimes->slice;
   *out = (vs_trust){.is_complete = true};
   VS_ASSERT(lifetimes->row_of_event.count == slice->event_count);
@@ -305,7 +302,7 @@ vs_status vs_trust_build(const vs_host *host, const vs_lifetimes *lifetimes, con
     check_entries(slice, out);
     check_curves(curves, out);
     check_lives(lifetimes, curves, out);
-    VS_TRY(check_ranges(host, lifetimes, out));
+    check_addresses(addresses, out);
   }
   for (int kind = 0; kind < VS_FINDING_KINDS; kind++)
     if (out->findings[kind].count > 0 && DESCRIPTIONS[kind].severity != VS_SEVERITY_NOTE)

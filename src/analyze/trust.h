@@ -10,8 +10,8 @@
 #ifndef VS_ANALYZE_TRUST_H
 #define VS_ANALYZE_TRUST_H
 
+#include "analyze/address_check.h"
 #include "analyze/curve.h"
-#include "analyze/lifetimes.h"
 
 typedef enum vs_finding_kind {
 #define VS_FINDING(name, kind, severity, noun, sentence) VS_FINDING_##name,
@@ -54,8 +54,10 @@ typedef struct vs_trust {
  * allocated before. */
 bool vs_trust_is_complete_since(const vs_trust *trust, vs_moment since);
 
+/* `addresses` is of the same slice (vs_allocated_measure). */
 VS_MUST_CHECK vs_status vs_trust_build(const vs_host *host, const vs_lifetimes *lifetimes,
-                                       const vs_curves *curves, vs_trust *out);
+                                       const vs_curves *curves, const vs_address_check *addresses,
+                                       vs_trust *out);
 
 /* Adds what a recording lost to allocator_settings, for an export of it: the entry "vramscope_losses", a dict of finding names and
  * counts, in which vs_trust_build finds the losses again. Adds nothing to what lost nothing. Fails: VS_NO_MEMORY */

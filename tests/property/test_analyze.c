@@ -3,8 +3,8 @@
  * book says: curves, live blocks, address space. */
 #include "analyze/curve.h"
 #include "analyze/state.h"
-#include "analyze/trust.h"
 #include "support/random.h"
+#include "unit/analyze/judged.h"
 #include "unit/analyze/made.h"
 
 /* ---- the toy allocator --------------------------------------------------------------------------------- */
@@ -274,9 +274,8 @@ static void compare_state(made *m, const book *b, const window *w, const vs_life
 
 static void expect_trusted(made *m, const window *w, const vs_lifetimes *lifetimes) {
   vs_curves curves;
-  vs_trust trust;
   vs_curves_measure(lifetimes->slice, &curves);
-  expect_ok(vs_trust_build(m->host, lifetimes, &curves, &trust));
+  const vs_trust trust = judged(m->host, lifetimes, &curves);
   for (int kind = 0; kind < VS_FINDING_KINDS; kind++)
     if (vs_finding_severity((vs_finding_kind)kind) == VS_SEVERITY_CONTRADICTION &&
         trust.findings[kind].count > 0)

@@ -1,12 +1,12 @@
 /* Recordings that lost events, against the history that the same object kept in memory, which lost none: up to the loss and
  * from the state after it on, the file says what happened, and what was allocated after each event. */
-#include "analyze/trust.h"
 #include "live/snapshot.h"
 #include "os/clock.h"
 #include "record/recorder.h"
 #include "support/random.h"
 #include "support/snapshots.h"
 #include "tracefile/reader.h"
+#include "unit/analyze/judged.h"
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -134,10 +134,9 @@ static void drop(outcome *o) {
 static void expect_trusted(const vs_snapshot *s, const vs_slice *slice, uint64_t lost) {
   vs_lifetimes lifetimes;
   vs_curves curves;
-  vs_trust trust;
   expect_ok(vs_lifetimes_build(vs_host_default(), slice, &lifetimes));
   vs_curves_measure(slice, &curves);
-  expect_ok(vs_trust_build(vs_host_default(), &lifetimes, &curves, &trust));
+  const vs_trust trust = judged(vs_host_default(), &lifetimes, &curves);
   for (int kind = 0; kind < VS_FINDING_KINDS; kind++) {
     const uint64_t wanted = kind == VS_FINDING_UNRECORDED_EVENTS ? lost : 0;
     if (vs_finding_severity((vs_finding_kind)kind) == VS_SEVERITY_NOTE) continue;

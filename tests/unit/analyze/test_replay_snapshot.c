@@ -1,8 +1,8 @@
 /* Runs of small traces as snapshots: what of the recording is in them, what is not, and that they hold together. */
 #include "analyze/edits.h"
 #include "analyze/replay_snapshot.h"
-#include "analyze/trust.h"
 #include "base/text.h"
+#include "unit/analyze/judged.h"
 #include "unit/analyze/made.h"
 
 #define MIB  UINT64_C(1048576)
@@ -67,12 +67,11 @@ static vs_trust judge(const played *p) {
   vs_slices slices;
   vs_lifetimes lifetimes;
   vs_curves curves;
-  vs_trust trust;
   expect_ok(vs_slices_build(p->m.host, &p->run.snapshot, &slices));
   const vs_slice *slice = vs_slices_find(&slices, p->lifetimes.slice->device);
   vs_curves_measure(slice, &curves);
   expect_ok(vs_lifetimes_build(p->m.host, slice, &lifetimes));
-  expect_ok(vs_trust_build(p->m.host, &lifetimes, &curves, &trust));
+  const vs_trust trust = judged(p->m.host, &lifetimes, &curves);
   vs_lifetimes_deinit(p->m.host, &lifetimes);
   vs_slices_deinit(p->m.host, &slices);
   return trust;

@@ -114,6 +114,35 @@ static void test_closing(void **state) {
   assert_true(!closing.at_request && !closing.only_completion);
 }
 
+static void expect_columns(const vs_slice *slice) {
+  const vs_columns_of_slice columns = vs_slice_columns(slice);
+  const vs_events *events = &slice->snapshot->events;
+  for (uint32_t event = 0; event < slice->event_count; event++) {
+    const uint32_t row = vs_slice_row(slice, event);
+    assert_int_equal(vs_action_at(columns, event), vs_events_action(events, row));
+    assert_true(vs_address_at(columns, event) == vs_events_address(events, row));
+    assert_true(vs_size_at(columns, event) == vs_events_size(events, row));
+  }
+}
+
+/* Also those of a device behind another one, and those that no event has. */
+static void test_columns(void **state) {
+  (void)state;
+  test_random random = {7};
+  for (uint64_t largest = 1; largest < 1000; largest += 499) { /* 1: every value is absent */
+    made m = made_begin();
+    for (int32_t device = 0; device < 2; device++) {
+      for (int i = 0; i < 20; i++)
+        (void)made_event(&m, (vs_event_kind)(random_below(&random, largest) % VS_EVENT_KIND_COUNT),
+                         random_below(&random, largest), random_below(&random, largest));
+      made_trace(&m, device);
+    }
+    assert_true((m.snapshot->events.address == NULL) == (largest == 1));
+    for (int32_t device = 0; device < 2; device++) expect_columns(made_slice(&m, device));
+    made_end(&m);
+  }
+}
+
 static void test_segments_by_address(void **state) {
   (void)state;
   made m = made_begin();
@@ -142,11 +171,9 @@ static void test_segments_by_address(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_devices),
-      cmocka_unit_test(test_kinds),
-      cmocka_unit_test(test_moments),
-      cmocka_unit_test(test_closing),
-      cmocka_unit_test(test_segments_by_address),
+      cmocka_unit_test(test_devices), cmocka_unit_test(test_kinds),
+      cmocka_unit_test(test_moments), cmocka_unit_test(test_closing),
+      cmocka_unit_test(test_columns), cmocka_unit_test(test_segments_by_address),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,6 @@
 /* Every doubt, planted one by one into an honest recording. */
-#include "analyze/trust.h"
 #include "analyze/whatif_mark.h"
-#include "analyze/address_check.h"
+#include "unit/analyze/judged.h"
 #include "unit/analyze/made.h"
 
 enum { KiB = 1024, SEGMENT = 0x100000, SECOND = 0x200000 };
@@ -33,10 +32,9 @@ static vs_trust judge(made *m, int32_t device) {
   const vs_slice *slice = made_slice(m, device);
   vs_curves curves;
   vs_lifetimes lifetimes;
-  vs_trust trust;
   vs_curves_measure(slice, &curves);
   expect_ok(vs_lifetimes_build(m->host, slice, &lifetimes));
-  expect_ok(vs_trust_build(m->host, &lifetimes, &curves, &trust));
+  const vs_trust trust = judged(m->host, &lifetimes, &curves);
   vs_lifetimes_deinit(m->host, &lifetimes);
   return trust;
 }
