@@ -51,9 +51,7 @@ static vs_status line_of(builder *b, const vs_lifetime *row, uint32_t *line) {
 static vs_status collect(builder *b) {
   const uint32_t boundaries = (uint32_t)b->steps->boundaries.count;
   const uint32_t *at = b->steps->boundaries.data;
-  uint32_t first = 0,
-           next =
-               at[0]; /* starts rise, so these only move on; behind the last boundary VS_NO_EVENT is next */
+  uint32_t first = 0, next = at[0]; /* at[first], behind the last one VS_NO_EVENT: starts rise */
   const vs_lifetime *rows = b->lifetimes->rows.data;
   const size_t count = b->lifetimes->rows.count;
   for (size_t i = 0; i < count; i++) {
