@@ -1,7 +1,7 @@
 /* A running total at any zoom: one of the curves of curve.h, or the bytes of all spans alive.
  *
  * Four numbers are kept for each VS_CURVE_BLOCK moments; the values inside a block are computed again from the
- * events when they are needed. So a total costs a quarter of a byte an event, and any range of moments is answered
+ * events when they are needed. So a total costs a byte an event, and any range of moments is answered
  * exactly from the blocks inside it and the two at its ends. */
 #ifndef VS_ANALYZE_CURVE_INDEX_H
 #define VS_ANALYZE_CURVE_INDEX_H

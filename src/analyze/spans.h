@@ -18,8 +18,8 @@
 #define VS_STILL_ALIVE UINT32_MAX /* `until` of a span that is alive at the end */
 
 enum {
-  VS_SPAN_GROUP = VS_HOSTILE ? 4 : 64,   /* spans with one `latest` */
-  VS_CURVE_BLOCK = VS_HOSTILE ? 8 : 128, /* moments with one summary */
+  VS_SPAN_GROUP = VS_HOSTILE ? 4 : 64,  /* spans with one `latest` */
+  VS_CURVE_BLOCK = VS_HOSTILE ? 8 : 32, /* moments with one summary */
 };
 
 /* Invariant: from, until, size and row have `count` entries; from rises (not strictly), from < until;

@@ -7,7 +7,7 @@ import { bytesText, countText, shareText } from "../../viewer/shared/format.js";
 import { hashOfState, stateOfHash, VIEW_DEFAULTS } from "../../viewer/page/store.js";
 import { outlinePath, piecesOfRow } from "../../viewer/timeline/hit_test.js";
 import { beginPainting, paintMore, paintPicture, pixelTable, RUN_SEVERAL } from "../../viewer/timeline/pixels.js";
-import { withWholeSamples } from "../../viewer/timeline/runs.js";
+import { wholeRuns } from "../../viewer/timeline/runs.js";
 
 // Equal runs of everything random: a number from 0 to below `most`.
 function dice(seed) {
@@ -88,16 +88,17 @@ test("samples are whole again", () => {
       columns.sample_run.push(columns.run_end.length);
       whole.push(runs);
     }
-    const picture = withWholeSamples({ rows_count: rows, columns: {
+    const picture = { rows_count: rows, columns: {
       sample_kept: Uint16Array.from(columns.sample_kept), sample_run: Uint32Array.from(columns.sample_run),
       run_end: Uint16Array.from(columns.run_end), run_row: Uint32Array.from(columns.run_row),
-      run_group: Uint16Array.from(columns.run_group), run_flags: Uint8Array.from(columns.run_flags) } });
-    const { sample_run: starts } = picture.columns;
+      run_group: Uint16Array.from(columns.run_group), run_flags: Uint8Array.from(columns.run_flags) } };
+    const found = wholeRuns(picture);
+    assert.equal(wholeRuns({ ...picture }), found); // made once
+    const { sample_run: starts } = found;
     whole.forEach((runs, sample) => {
       const drawn = [];
       for (let at = starts[sample]; at < starts[sample + 1]; at++) {
-        drawn.push({ end: picture.columns.run_end[at], row: picture.columns.run_row[at],
-          group: picture.columns.run_group[at], flags: picture.columns.run_flags[at] });
+        drawn.push({ end: found.run_end[at], row: found.run_row[at], group: found.run_group[at], flags: found.run_flags[at] });
       }
       assert.deepEqual(drawn, runs);
     });
@@ -116,6 +117,7 @@ function paintedSamples(roll, rows, count) {
   const columns = { sample_column: [0], sample_kept: [], sample_run: [0], run_end: [], run_row: [], run_group: [], run_flags: [] };
   for (let sample = 0; sample < count; sample++) {
     const runs = (whole[sample - 1] ?? []).slice(0, roll(8));
+    const kept = runs.length;
     columns.sample_kept.push(runs.at(-1)?.end ?? 0);
     for (let end = runs.at(-1)?.end ?? 0; end < rows && roll(5) > 0;) {
       const bottom = end;
@@ -123,10 +125,11 @@ function paintedSamples(roll, rows, count) {
       runs.push({ bottom, end, row: roll(9), group: roll(5), flags: roll(4) });
     }
     whole.push(runs);
-    for (const run of runs) for (const key of ["end", "row", "group", "flags"]) columns[`run_${key}`].push(run[key]);
+    for (const run of runs.slice(kept)) for (const key of ["end", "row", "group", "flags"]) columns[`run_${key}`].push(run[key]);
     columns.sample_run.push(columns.run_end.length);
     columns.sample_column.push(columns.sample_column[sample] + 1 + roll(roll(3) === 0 ? 24 : 3));
   }
+  for (const key of ["end", "row", "group", "flags"]) columns[`run_${key}`] = Uint32Array.from(columns[`run_${key}`]);
   return { whole, columns, columns_count: columns.sample_column[count], rows_count: rows };
 }
 
@@ -194,7 +197,7 @@ function isIn(shape, x, y) {
 
 // A picture of a few allocations over samples of several columns, and as a map what each pixel shows.
 function pictureOf(roll) {
-  const columns = { sample_column: [0], sample_run: [0], run_end: [], run_row: [], run_flags: [] };
+  const columns = { sample_column: [0], sample_kept: [], sample_run: [0], run_end: [], run_row: [], run_group: [], run_flags: [] };
   const pixels = [];
   for (let sample = 0; sample < 1 + roll(10); sample++) {
     const width = 1 + roll(3);
@@ -205,13 +208,16 @@ function pictureOf(roll) {
       for (let i = 0; i < height; i++) stack.push(isSeveral ? null : row);
       columns.run_end.push(stack.length);
       columns.run_row.push(row);
+      columns.run_group.push(0);
       columns.run_flags.push(isSeveral ? RUN_SEVERAL : 0);
     }
     for (let i = 0; i < width; i++) pixels.push(stack);
     columns.sample_column.push(pixels.length);
+    columns.sample_kept.push(0);
     columns.sample_run.push(columns.run_end.length);
   }
-  return { picture: { columns }, pixels };
+  for (const key of ["run_end", "run_row", "run_group", "run_flags"]) columns[key] = Uint32Array.from(columns[key]);
+  return { picture: { columns, rows_count: 16 }, pixels };
 }
 
 test("an outline goes around what is shown of an allocation, and around nothing else", () => {

@@ -11,6 +11,7 @@ import { drawFailuresOn, failureShapes } from "./failures.js";
 import { laneMarks, laneScales } from "./lane.js";
 import { shownLane, shownView } from "./shown.js";
 import { drawnCurves } from "./lines.js";
+import { wholeRuns } from "./runs.js";
 
 /**
  * The button of the toolbar.
@@ -79,7 +80,8 @@ function timelineAsSvg(timeline) {
     const area = { x: plot.left, y: plot.top, width: plot.width, height: plot.height };
     /** @param {number} group */
     const colourOf = (/** @type {number} */ group) => groupColour(lane.colourOf?.[group] ?? group, picture.by);
-    drawPictureRuns(paper, picture, area, colourOf);
+    const whole = { ...picture, columns: { ...picture.columns, ...wholeRuns(picture) } };
+    drawPictureRuns(paper, whole, area, colourOf);
     const scales = laneScales(lane, view);
     for (const curve of view.filter === "" ? drawnCurves(picture, view.hiddenCurves) : []) {
       const numbers = curve.levels.flatMap(({ from, to, value }) => {

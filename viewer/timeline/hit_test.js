@@ -4,6 +4,7 @@
  */
 
 import { RUN_SEVERAL } from "./pixels.js";
+import { wholeRuns } from "./runs.js";
 
 /** No row. */
 export const NO_ROW = 4294967295;
@@ -43,13 +44,14 @@ export function hitPicture(picture, x, bytes) {
     sample, event: columns.sample_event[sample], total: columns.sample_bytes[sample],
     run: -1, row: NO_ROW, group: -1, isSeveral: false, fromBytes: bytes, toBytes: bytes, bytes,
   };
-  const first = columns.sample_run[sample];
-  const end = columns.sample_run[sample + 1];
-  const run = lastNotAbove(columns.run_end, pixel, first, end) + 1;
-  if (pixel < 0 || run >= end) return found;
+  if (pixel < 0) return found;
+  const whole = wholeRuns(picture);
+  const end = whole.sample_run[sample + 1];
+  const run = lastNotAbove(whole.run_end, pixel, whole.sample_run[sample], end) + 1;
+  if (run >= end) return found;
   return {
-    ...found, run, row: columns.run_row[run], group: columns.run_group[run],
-    isSeveral: (columns.run_flags[run] & RUN_SEVERAL) !== 0,
+    ...found, run, row: whole.run_row[run], group: whole.run_group[run],
+    isSeveral: (whole.run_flags[run] & RUN_SEVERAL) !== 0,
     fromBytes: picture.y0 + pixel * perRow, toBytes: picture.y0 + (pixel + 1) * perRow,
     bytes: picture.y0 + (pixel + 0.5) * perRow,
   };
@@ -61,8 +63,8 @@ export function hitPicture(picture, x, bytes) {
  * @param {Picture} picture @param {number} row
  */
 export function piecesOfRow(picture, row) {
-  const { sample_column: starts, sample_run: runs } = picture.columns;
-  const { run_row: rows, run_end: ends, run_flags: flags } = picture.columns;
+  const { sample_column: starts } = picture.columns;
+  const { sample_run: runs, run_row: rows, run_end: ends, run_flags: flags } = wholeRuns(picture);
   const pieces = [];
   for (let sample = 0; sample + 1 < starts.length; sample++) {
     for (let run = runs[sample]; run < runs[sample + 1]; run++) {
@@ -124,7 +126,7 @@ export function middleOfSample(picture, sample) {
  * @param {Picture} picture @param {number} sample @param {number} run
  */
 export function middleOfRun(picture, sample, run) {
-  const { sample_run: runs, run_end: ends } = picture.columns;
+  const { sample_run: runs, run_end: ends } = wholeRuns(picture);
   const perRow = (picture.y1 - picture.y0) / picture.rows_count;
   const bottom = run === runs[sample] ? 0 : ends[run - 1];
   return picture.y0 + ((bottom + ends[run]) / 2) * perRow;

@@ -18,7 +18,6 @@ import { drawFailures, FAILURE_BAND, failureShapes, topOfFailures } from "./fail
 import { drawCourse, drawCurves, drawPeakLevel, drawSegmentTicks, measureCurves } from "./lines.js";
 import { annotationRows, drawAnnotations, drawFlags, marksOnAxis } from "./marks.js";
 import { beginPainting, paintMore, paintPicture, pixelTable } from "./pixels.js";
-import { withWholeSamples } from "./runs.js";
 
 /** Heights in CSS pixels. */
 export const ANNOTATION_ROW = 17;
@@ -102,7 +101,7 @@ export async function askCoarse(lane, view) {
   try {
     const reply = await lane.source.engine.latest("coarse", "picture", params);
     if (reply === null || key !== lane.coarseKey) return;
-    lane.coarse = { ...withWholeSamples(reply), by: view.by, isMarking: view.mark !== "" };
+    lane.coarse = { ...reply, by: view.by, isMarking: view.mark !== "" };
     lane.host.changed();
   } catch (error) {
     lane.host.failed(lane, error);
@@ -141,7 +140,7 @@ async function askExact(lane, view, params) {
   try {
     const reply = await lane.source.engine.latest("picture", "picture", params);
     if (reply === null) return;
-    const picture = { ...withWholeSamples(reply), by: view.by, isMarking: view.mark !== "" };
+    const picture = { ...reply, by: view.by, isMarking: view.mark !== "" };
     if (!await paintInSteps(lane, picture, view)) return;
     Object.assign(lane, { picture, shownKey: key });
     showLaneMessage(lane, "");

@@ -2,6 +2,7 @@
 // pixels filled in a column are exactly those whose centre lies under the sample's total.
 
 import { colourParts, mixParts, pixelOf } from "../shared/paint.js";
+import { wholeRuns } from "./runs.js";
 
 /** Flags of a run. */
 export const RUN_SEVERAL = 1;
@@ -72,7 +73,7 @@ export function beginPainting(picture, table, ratio, kept) {
   const to = { pixels: new Uint32Array(image.data.buffer), width, height, tall: 3 * ratio };
   to.pixels.fill(0);
   return {
-    image, to, table, columns: picture.columns, wide: 4 * ratio, sample: 0,
+    image, to, table, picture, columns: picture.columns, wide: 4 * ratio, sample: 0,
     pile: new Uint32Array(height), since: new Uint32Array(height), count: 0,
   };
 }
@@ -103,8 +104,8 @@ function takeRuns(painting) {
   const { columns, sample, pile, since } = painting;
   const { sample_column: starts, sample_run: runs } = columns;
   endRuns(painting, columns.sample_kept[sample], starts[sample]);
-  for (const all = runs[sample + 1] - runs[sample]; painting.count < all; painting.count++) {
-    pile[painting.count] = runs[sample] + painting.count;
+  for (let run = runs[sample]; run < runs[sample + 1]; run++, painting.count++) {
+    pile[painting.count] = run;
     since[painting.count] = starts[sample];
   }
 }
@@ -156,9 +157,9 @@ function paintRow(pixels, from, to, pixel) {
  * The first column of a wide sample: where another allocation stood before, one that stands here now begins.
  * @param {Painting} painting @param {number} sample
  */
-function paintBeginnings({ to, table, columns }, sample) {
-  const { sample_run: runs, run_end: ends, run_row: rows, run_group: groups, run_flags: flags } = columns;
-  const x = columns.sample_column[sample];
+function paintBeginnings({ to, table, picture }, sample) {
+  const { sample_run: runs, run_end: ends, run_row: rows, run_group: groups, run_flags: flags } = wholeRuns(picture);
+  const x = picture.columns.sample_column[sample];
   let before = runs[sample - 1];
   let y = 0;
   for (let run = runs[sample]; run < runs[sample + 1]; run++) {

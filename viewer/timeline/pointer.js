@@ -8,6 +8,7 @@ import { hitPicture, middleOfRun, middleOfSample, NO_ROW } from "./hit_test.js";
 import { ANNOTATION_ROW, laneMarks, laneScales } from "./lane.js";
 import { annotationAt, annotationText, flagText } from "./marks.js";
 import { panTimelineX, panTimelineY } from "./pan_zoom.js";
+import { wholeRuns } from "./runs.js";
 import { shownView, wholeOfLane } from "./shown.js";
 import { tipLines, tipSentence } from "./tip.js";
 
@@ -241,7 +242,7 @@ function panAtEdge(timeline, lane, picture, from, last, right, up) {
     panTimelineX(timeline, -right * plot.width * EDGE_PAN);
     return true;
   }
-  const { sample_run: runs } = picture.columns;
+  const { sample_run: runs } = wholeRuns(picture);
   const run = from.run + up;
   const isAbove = up > 0 && run >= runs[from.sample + 1] && from.total > picture.y1;
   const isBelow = up < 0 && run < runs[from.sample] && picture.y0 > 0;
@@ -252,7 +253,7 @@ function panAtEdge(timeline, lane, picture, from, last, right, up) {
 
 /** @param {Picture} picture @param {Hit} from @param {number} up */
 function bytesOfNeighbour(picture, from, up) {
-  const { sample_run: runs } = picture.columns;
+  const { sample_run: runs } = wholeRuns(picture);
   const first = runs[from.sample];
   const last = runs[from.sample + 1] - 1;
   if (last < first) return from.bytes;

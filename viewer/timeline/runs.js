@@ -1,11 +1,24 @@
 // The runs of a `picture`. On their way samples have only those above the pixels that they share with the sample before
-// (a tenth of all); here each sample gets all of its own, from the bottom up, as drawing and hit tests need them.
+// (a tenth of all), which is what is painted; here each sample gets all of its own, from the bottom up, as hit tests need them.
+
+/** @type {WeakMap<Replies.PictureReply["columns"], WholeRuns>} */
+const wholeOfColumns = new WeakMap();
 
 /**
+ * The runs of whole samples, made when they are first asked for: a picture that only goes by never needs them.
  * @param {Replies.PictureReply} picture
- * @returns {Replies.PictureReply} the same with whole samples: `sample_run` and the columns named run_ are new
+ * @returns {WholeRuns}
  */
-export function withWholeSamples(picture) {
+export function wholeRuns(picture) {
+  const known = wholeOfColumns.get(picture.columns);
+  if (known !== undefined) return known;
+  const whole = copyWholeRuns(picture);
+  wholeOfColumns.set(picture.columns, whole);
+  return whole;
+}
+
+/** @param {Replies.PictureReply} picture @returns {WholeRuns} */
+function copyWholeRuns(picture) {
   const { columns } = picture;
   const { sample_kept: kept, sample_run: own } = columns;
   const { starts, shared } = countRuns(columns, picture.rows_count);
@@ -23,7 +36,7 @@ export function withWholeSamples(picture) {
       to.set(from.subarray(own[sample], own[sample + 1]), at + shared[sample]);
     }
   }
-  return { ...picture, columns: { ...columns, ...whole } };
+  return whole;
 }
 
 /**

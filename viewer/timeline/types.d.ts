@@ -237,11 +237,15 @@ interface PixelLook {
   lit: number | null;
 }
 
+/** The runs of whole samples (runs.js). */
+type WholeRuns = Pick<Replies.PictureReply["columns"], "sample_run" | "run_end" | "run_row" | "run_group" | "run_flags">;
+
 /** A picture that is painted in steps. */
 interface Painting {
   image: ImageData;
   to: PixelGround;
   table: Uint32Array;
+  picture: Picture;
   columns: Picture["columns"];
   /** Columns from which on the first one of a sample shows what begins there. */
   wide: number;
