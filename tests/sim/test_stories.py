@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pages
 import pytest
-from conftest import BINARY, PYTHON
+from conftest import BINARY, PYTHON, environment_of
 
 ROOT = Path(__file__).parents[2]
 NAME = "docs/stories.md"
@@ -74,7 +74,7 @@ def ask(tmp_path_factory):
     folder = tmp_path_factory.mktemp("real")
     here = shutil.copytree(PROGRAMS, folder / "stories")
     path = pages.folder_of_commands(folder / "bin", vramscope=[Path(BINARY).resolve()], python=[PYTHON, "-W", "ignore"])
-    environment = {**os.environ, "PATH": path, "COLUMNS": "100", "LC_ALL": "C.UTF-8"}
+    environment = environment_of({"PATH": path, "COLUMNS": "100", "LC_ALL": "C.UTF-8"})
 
     def run(command):
         names = [name for name, end in PICTURES.items() if command.endswith(end)]
