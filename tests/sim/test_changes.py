@@ -30,18 +30,20 @@ def dryrun(folder, *arguments, changes=(), options=(), numerics=False, program=P
     return json.loads(done.out), last_line(done.err) if code == 0 and program is PROGRAM else done.err
 
 
-PLAIN = {}  # by arguments and options: several changes are compared with the same run
+def each_unchanged(folder, argv, env, runs):
+    """{arguments: what the program printed last} without changes of ours: one program, which imports PyTorch once for all runs (programs/forked.py)."""
+    done = finish([*argv, "--", str(PYTHON), str(PROGRAMS / "forked.py"), "changed.py", json.dumps(runs)], env, folder)
+    assert done.code == 0, done.err[-4000:]
+    printed = [json.loads(line) for line in done.err.splitlines() if line.startswith("{")]
+    return {tuple(run): told for run, told in zip(runs, printed, strict=True)}
 
 
-def plain_peaks(arguments, options, folder):
-    if (arguments, options) not in PLAIN:
-        PLAIN[arguments, options] = dryrun(folder, *arguments, options=options)[1]["peaks"]
-    return PLAIN[arguments, options]
+CPU = ["--device", "cpu", "--width", "64"]
 
 
 def on_cpu(folder, *arguments, changes=(), **settings):
     write(folder, *changes)
-    argv = [BINARY, "run", "--json", *(["--with", "fit.json"] if changes else []), "--", *PROGRAM, "--device", "cpu", "--width", "64", *arguments]
+    argv = [BINARY, "run", "--json", *(["--with", "fit.json"] if changes else []), "--", *PROGRAM, *CPU, *arguments]
     done = finish(argv, environment(**settings), folder)  # PyTorch's libraries need those of CUDA
     assert done.code == 0, done.err[-4000:]
     return json.loads(done.out), last_line(done.err)
@@ -71,20 +73,36 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("change, arguments, options, text", CASES)
-def test_the_peaks_are_those_of_the_change_by_hand(tmp_path, change, arguments, options, text):
+def by_hand(change):
+    """The program's arguments with which it makes the change itself."""
     change = change if isinstance(change, dict) else {"name": change}
-    hand = ["--by-hand", change["name"]]
-    for key in ("every", "first"):
-        hand += [f"--{key}", str(change[key])] if key in change else []
+    return ["--by-hand", change["name"], *(word for key in ("every", "first") if key in change for word in (f"--{key}", str(change[key])))]
+
+
+@pytest.fixture(scope="module")
+def peaks(tmp_path_factory):
+    """{arguments: the peaks} of the program as it is and with each change by hand."""
+    runs = [run for change, arguments, options, _ in CASES if not options for run in (arguments, [*arguments, *by_hand(change)])]
+    runs = [list(run) for run in dict.fromkeys(map(tuple, runs))]
+    argv = [BINARY, "dryrun", "--json", "--exit-code", "child", "--gpu", "24GiB"]
+    found = each_unchanged(tmp_path_factory.mktemp("peaks"), argv, environment_of({}), runs)
+    return {arguments: told["peaks"] for arguments, told in found.items()}
+
+
+@pytest.mark.parametrize("change, arguments, options, text", CASES)
+def test_the_peaks_are_those_of_the_change_by_hand(tmp_path, peaks, change, arguments, options, text):
+    hand = [*arguments, *by_hand(change)]
+    change = change if isinstance(change, dict) else {"name": change}
     reply, told = dryrun(tmp_path, *arguments, changes=[change], options=options, numerics=True)
     ((name, applied, said),) = outcomes(reply)
     assert (name, applied) == (change["name"], True)
     assert text.fullmatch(said) if isinstance(text, re.Pattern) else said == text
-    _, by_hand = dryrun(tmp_path, *arguments, *hand, options=options)
-    assert told["peaks"] == by_hand["peaks"]
+    if options:
+        assert told["peaks"] == dryrun(tmp_path, *hand, options=options)[1]["peaks"]
+    else:
+        assert told["peaks"] == peaks[tuple(hand)]
     if change["name"] != "bucket_view":  # one bucket of so small a model is allocated later than its gradients
-        assert told["peaks"] != plain_peaks(tuple(arguments), tuple(options), tmp_path)
+        assert told["peaks"] != peaks[tuple(arguments)]
 
 
 # ---- the results
@@ -92,10 +110,18 @@ def test_the_peaks_are_those_of_the_change_by_hand(tmp_path, change, arguments, 
 SAME = ["save_on_cpu", "checkpoint", "foreach_off", {"name": "checkpoint", "every": 2}, "set_to_none"]
 
 
-def test_results_on_the_cpu(tmp_path):
+@pytest.fixture(scope="module")
+def cpu(tmp_path_factory):
+    """{arguments: what the program printed} without changes of ours."""
+    runs = [["--zeros"], ["--norm", "BatchNorm"], ["--norm", "BatchNorm", "--by-hand", "checkpoint"], ["--compile"]]
+    found = each_unchanged(tmp_path_factory.mktemp("cpu"), [BINARY, "run", "--json"], environment(), [[*CPU, *run] for run in runs])
+    return {arguments[len(CPU):]: told for arguments, told in found.items()}
+
+
+def test_results_on_the_cpu(tmp_path, cpu):
     """Without a GPU the same changes are applied, and losses and gradients of the program are those of the plain one."""
     arguments = ["--zeros"]
-    _, plain = on_cpu(tmp_path, *arguments)
+    plain = cpu[("--zeros",)]
     for change in SAME:
         reply, told = on_cpu(tmp_path, *arguments, changes=[change])
         assert [applied for _, applied, _ in outcomes(reply)] == [True]
@@ -106,13 +132,12 @@ def test_results_on_the_cpu(tmp_path):
     assert told["keys"] == plain["keys"]
 
 
-def test_batch_normalization_counts_a_batch_once(tmp_path):
+def test_batch_normalization_counts_a_batch_once(tmp_path, cpu):
     """A checkpoint repeats the forward pass; running statistics are those of the plain program."""
-    _, plain = on_cpu(tmp_path, "--norm", "BatchNorm")
+    plain = cpu["--norm", "BatchNorm"]
     _, told = on_cpu(tmp_path, "--norm", "BatchNorm", changes=["checkpoint"])
     assert (told["buffers"], told["losses"], told["digest"]) == (plain["buffers"], plain["losses"], plain["digest"])
-    _, by_hand = on_cpu(tmp_path, "--norm", "BatchNorm", "--by-hand", "checkpoint")
-    assert by_hand["buffers"] != plain["buffers"]  # what the change by hand gets wrong
+    assert cpu["--norm", "BatchNorm", "--by-hand", "checkpoint"]["buffers"] != plain["buffers"]  # what the change by hand gets wrong
 
 
 # ---- other programs
@@ -123,11 +148,10 @@ def test_two_models_share_the_count(tmp_path):
     assert outcomes(reply) == [("checkpoint", True, "6 of 6 × Block (GPT.blocks)"), ("checkpoint", True, "2 of 6 × Block (GPT.blocks)")]
 
 
-def test_a_compiled_model(tmp_path):
+def test_a_compiled_model(tmp_path, cpu):
     reply, told = on_cpu(tmp_path, "--compile", changes=["checkpoint", "foreach_off"])
     assert outcomes(reply)[0] == ("checkpoint", True, "6 of 6 × Block (GPT.blocks)")
-    _, plain = on_cpu(tmp_path, "--compile")
-    assert told["losses"] == pytest.approx(plain["losses"], rel=1e-4)
+    assert told["losses"] == pytest.approx(cpu[("--compile",)]["losses"], rel=1e-4)
 
 
 OWN = """
