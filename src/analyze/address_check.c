@@ -1,9 +1,5 @@
 #include "analyze/address_check.h"
 
-void vs_tally_note(vs_tally *tally, uint32_t event) {
-  if (tally->count++ == 0) tally->first_event = event;
-}
-
 static bool adds_range(vs_event_kind kind) {
   return kind == VS_EVENT_SEGMENT_ALLOC || kind == VS_EVENT_SEGMENT_MAP;
 }

@@ -1,5 +1,5 @@
-/* Follows addresses over the whole trace (mapped ranges, and the live blocks in them) and counts contradictions. A
- * part of trust.h. */
+/* Counts contradictions between the addresses of a trace: it follows the mapped ranges, while the scan that calls it follows the live
+ * blocks (allocated.c). A part of trust.h. */
 #ifndef VS_ANALYZE_ADDRESS_CHECK_H
 #define VS_ANALYZE_ADDRESS_CHECK_H
 
@@ -18,8 +18,7 @@ static inline bool vs_changes_ranges(vs_event_kind kind) {
   return kind >= VS_EVENT_SEGMENT_ALLOC && kind <= VS_EVENT_SEGMENT_UNMAP;
 }
 
-/* The check while a scan goes over the events, which knows the live blocks (allocated.c) and calls it for each allocation and
- * each change of the ranges, in their order. */
+/* The state of the check. The scan calls it for each allocation and each change of the ranges, in their order. */
 typedef struct vs_address_checker {
   const vs_host *host;
   vs_address_check *out;
@@ -34,7 +33,6 @@ void vs_address_check_end(vs_address_checker *checker);
 
 /* Counts a block that is outside of `last`, if it is outside of all mapped ranges. */
 void vs_address_check_outside(vs_address_checker *checker, uint32_t event, uint64_t start, uint64_t end);
-void vs_tally_note(vs_tally *tally, uint32_t event);
 
 /* `overlaps`: a live block of another address reaches into it. */
 static inline void vs_address_check_alloc(vs_address_checker *checker, uint32_t event,

@@ -17,10 +17,6 @@ typedef struct matcher {
   VS_VEC(place) places;
 } matcher;
 
-static void doubt(vs_tally *tally, uint32_t event) {
-  if (tally->count++ == 0) tally->first_event = event;
-}
-
 static inline uint32_t find_place(const matcher *m, uint64_t address) {
   const size_t slot = vs_map_find(&m->by_address, address);
   return slot == VS_MAP_NONE ? VS_NO_ROW : m->by_address.slots[slot].value;
@@ -69,7 +65,7 @@ static inline vs_status on_alloc(matcher *m, uint32_t event, uint32_t at, uint64
   VS_TRY(add_row(m, at, address, size, event, row));
   place *here = &m->places.data[at];
   if (here->open != VS_NO_ROW) {
-    doubt(&m->out->doubts.double_alloc, event);
+    vs_tally_note(&m->out->doubts.double_alloc, event);
     VS_ASSERT(m->out->rows.data[here->open].end == VS_NO_EVENT);
     m->out->rows.data[here->open].end = event;
   }
@@ -80,7 +76,7 @@ static inline vs_status on_alloc(matcher *m, uint32_t event, uint32_t at, uint64
 /* Adds the row of a free at an address without an open row: its block is older than the trace. */
 static vs_status add_older(matcher *m, uint32_t event, uint32_t at, uint64_t address, uint64_t size,
                            uint32_t *row) {
-  doubt(&m->out->doubts.free_without_alloc, event);
+  vs_tally_note(&m->out->doubts.free_without_alloc, event);
   return add_row(m, at, address, size, VS_NO_EVENT, row);
 }
 
@@ -89,14 +85,14 @@ static inline vs_status on_free_requested(matcher *m, uint32_t event, uint32_t a
   place *here = &m->places.data[at];
   *row = here->open != VS_NO_ROW ? here->open : here->closed;
   if (*row != VS_NO_ROW && m->out->rows.data[*row].free_requested != VS_NO_EVENT) {
-    doubt(&m->out->doubts.double_free, event);
+    vs_tally_note(&m->out->doubts.double_free, event);
     return VS_OK;
   }
   if (*row == VS_NO_ROW) VS_TRY(add_older(m, event, at, address, size, row));
   vs_lifetime *life = &m->out->rows.data[*row];
   VS_ASSERT(life->free_requested == VS_NO_EVENT && life->end == VS_NO_EVENT);
   life->free_requested = event;
-  if (life->size != size) doubt(&m->out->doubts.size_mismatch, event);
+  if (life->size != size) vs_tally_note(&m->out->doubts.size_mismatch, event);
   if (m->out->closing.at_request) {
     life->end = event;
     *here = (place){.open = VS_NO_ROW, .closed = *row};
@@ -121,7 +117,7 @@ static inline vs_status on_free_completed(matcher *m, uint32_t event, uint32_t a
   vs_lifetime *life = &m->out->rows.data[*row];
   VS_ASSERT(life->end == VS_NO_EVENT);
   life->end = event;
-  if (life->size != size && !is_mismatch_known(m, life)) doubt(&m->out->doubts.size_mismatch, event);
+  if (life->size != size && !is_mismatch_known(m, life)) vs_tally_note(&m->out->doubts.size_mismatch, event);
   here->open = VS_NO_ROW;
   return VS_OK;
 }

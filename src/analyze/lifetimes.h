@@ -29,6 +29,10 @@ typedef struct vs_tally {
   int64_t first_event; /* -1 where count is 0 or no event shows it */
 } vs_tally;
 
+static inline void vs_tally_note(vs_tally *tally, uint32_t event) {
+  if (tally->count++ == 0) tally->first_event = event;
+}
+
 typedef struct vs_lifetime_doubts {
   vs_tally free_without_alloc; /* blocks */
   vs_tally live_without_alloc; /* active end blocks */
