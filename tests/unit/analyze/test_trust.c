@@ -250,6 +250,24 @@ static void test_overlap(void **state) {
   honest_end(&m);
   EXPECT(&m, {VS_FINDING_OVERLAP, 1, NEXT}, {VS_FINDING_FREE_WITHOUT_ALLOC, 1, NEXT + 3},
          {VS_FINDING_BEGAN_LATE, 1, -1});
+  m = honest_begin(); /* over one that was freed twice without an alloc: it is gone after the second time */
+  (void)made_event(&m, VS_EVENT_FREE_COMPLETED, SEGMENT + 4 * KiB, 200);
+  (void)made_event(&m, VS_EVENT_ALLOC, SEGMENT + 4 * KiB + 64, 100);
+  (void)made_free(&m, SEGMENT + 4 * KiB + 64, 100);
+  (void)made_event(&m, VS_EVENT_FREE_COMPLETED, SEGMENT + 4 * KiB, 200);
+  honest_end(&m);
+  EXPECT(&m, {VS_FINDING_OVERLAP, 1, NEXT + 1}, {VS_FINDING_FREE_WITHOUT_ALLOC, 2, NEXT},
+         {VS_FINDING_BEGAN_LATE, 2, -1});
+}
+
+/* Its address reads as 0, which lies in no segment. */
+static void test_alloc_without_address(void **state) {
+  (void)state;
+  made m = honest_begin();
+  const uint32_t event = made_event(&m, VS_EVENT_ALLOC, 0, 10);
+  expect_ok(vs_events_set_missing(m.host, &m.snapshot->events, event, VS_EVENT_NO_ADDRESS));
+  honest_end(&m);
+  EXPECT(&m, {VS_FINDING_ALLOC_NOT_AT_END, 1, NEXT}, {VS_FINDING_NEGATIVE_CURVE, 2, -1});
 }
 
 static void test_outside_segment(void **state) {
@@ -529,6 +547,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_double_alloc),
     cmocka_unit_test(test_size_mismatch),
     cmocka_unit_test(test_overlap),
+    cmocka_unit_test(test_alloc_without_address),
     cmocka_unit_test(test_outside_segment),
     cmocka_unit_test(test_double_map),
     cmocka_unit_test(test_two_curves_below_zero),
