@@ -229,7 +229,16 @@ test("the sample is a pickle with the events that it says, and the page's engine
   const counted = "import pickle, sys; trace, = pickle.load(sys.stdin.buffer)['device_traces']; print(len(trace), len(trace[0]['frames']))";
   assert.equal(execFileSync("python3", ["-c", counted], { input: sample }).toString().trim(), `${192 * rounds} 20`);
   const engine = new WasmEngine(new WebAssembly.Module(readFileSync(process.env.VRAMSCOPE_WASM_OF_PAGE)));
+  let copied = 0;
+  const request = engine.request.bind(engine);
+  engine.request = (question) => {
+    const reply = request(question);
+    copied += reply.byteLength;
+    return reply;
+  };
   await trainEngine(engine);
+  assert.equal(copied, 0, "of the replies of the exercise nothing is copied");
+  assert.ok(engine.memory.byteLength <= 4 << 20, `the exercise takes little memory, not ${engine.memory.byteLength}`);
   const info = JSON.parse(Buffer.from(engine.request(Buffer.from('{"method":"info"}'))));
   assert.equal(info.file.name, "sample");
   assert.equal(info.devices[0].events % 192, 0);

@@ -18,6 +18,7 @@ export class WasmEngine {
   constructor(module) {
     /** @type {ArrayBuffer[]} */
     this.replies = [];
+    this.copiesReplies = true; // else `request` returns nothing of them
     /** @type {Uint8Array[]} */
     this.pieces = []; // read and not parsed yet, the next one last
     this.used = 0; // bytes of that piece
@@ -32,7 +33,7 @@ export class WasmEngine {
     this.exports = /** @type {any} (a module says nothing of its types) */ (new WebAssembly.Instance(module, {
       vs_host: {
         reply: (/** @type {number} */ at, /** @type {number} */ size) => {
-          this.replies.push(this.memory.slice(at, at + size));
+          if (this.copiesReplies) this.replies.push(this.memory.slice(at, at + size));
         },
         log: () => {},
         read: suspending(this.read.bind(this)),
