@@ -5,9 +5,9 @@ import test from "node:test";
 import { csvText } from "../../viewer/shared/export_csv.js";
 import { bytesText, countText, shareText } from "../../viewer/shared/format.js";
 import { hashOfState, stateOfHash, VIEW_DEFAULTS } from "../../viewer/page/store.js";
-import { outlinePath, piecesOfRow } from "../../viewer/timeline/hit_test.js";
+import { hitPicture, middleOfRun, outlinePath, piecesOfRow } from "../../viewer/timeline/hit_test.js";
 import { beginPainting, paintMore, paintPicture, pixelTable, RUN_SEVERAL } from "../../viewer/timeline/pixels.js";
-import { wholeRuns } from "../../viewer/timeline/runs.js";
+import { runsOfSample, wholeRuns } from "../../viewer/timeline/runs.js";
 
 // Equal runs of everything random: a number from 0 to below `most`.
 function dice(seed) {
@@ -195,30 +195,58 @@ function isIn(shape, x, y) {
   return crossings % 2 !== 0;
 }
 
-// A picture of a few allocations over samples of several columns, and as a map what each pixel shows.
+// A picture of a few allocations over samples of several columns, of which most keep lower runs of the one before; as a map what
+// each pixel shows; and the runs of each sample.
 function pictureOf(roll) {
   const columns = { sample_column: [0], sample_kept: [], sample_run: [0], run_end: [], run_row: [], run_group: [], run_flags: [] };
   const pixels = [];
+  const samples = [];
   for (let sample = 0; sample < 1 + roll(10); sample++) {
     const width = 1 + roll(3);
-    const stack = [];
-    for (const row of [0, 1, 2, 3, 4].filter(() => roll(3) > 0)) {
-      const isSeveral = roll(5) === 0;
-      const height = 1 + roll(3);
-      for (let i = 0; i < height; i++) stack.push(isSeveral ? null : row);
-      columns.run_end.push(stack.length);
+    const runs = (samples[sample - 1] ?? []).slice(0, roll(5));
+    const kept = runs.length;
+    const lowest = (runs.at(-1)?.row ?? -1) + 1;
+    columns.sample_kept.push(runs.at(-1)?.end ?? 0);
+    for (const row of [0, 1, 2, 3, 4].filter((one) => one >= lowest && roll(3) > 0)) {
+      const bottom = runs.at(-1)?.end ?? 0;
+      const at = columns.run_end.length + runs.length - kept;
+      runs.push({ bottom, end: bottom + 1 + roll(3), row, flags: roll(5) === 0 ? RUN_SEVERAL : 0, at });
+    }
+    for (const { end, row, flags } of runs.slice(kept)) {
+      columns.run_end.push(end);
       columns.run_row.push(row);
       columns.run_group.push(0);
-      columns.run_flags.push(isSeveral ? RUN_SEVERAL : 0);
+      columns.run_flags.push(flags);
     }
+    samples.push(runs);
+    const stack = runs.flatMap(({ bottom, end, row, flags }) => Array(end - bottom).fill(flags === RUN_SEVERAL ? null : row));
     for (let i = 0; i < width; i++) pixels.push(stack);
     columns.sample_column.push(pixels.length);
-    columns.sample_kept.push(0);
     columns.sample_run.push(columns.run_end.length);
   }
-  for (const key of ["run_end", "run_row", "run_group", "run_flags"]) columns[key] = Uint32Array.from(columns[key]);
-  return { picture: { columns, rows_count: 16 }, pixels };
+  for (const [key, values] of Object.entries(columns)) columns[key] = Uint32Array.from(values);
+  const count = columns.sample_kept.length;
+  Object.assign(columns, { sample_event: Int32Array.from(Array(count).keys()), sample_bytes: new Float64Array(count) });
+  return { picture: { columns, x0: 0, x1: pixels.length, columns_count: pixels.length, y0: 0, y1: 16, rows_count: 16 }, pixels, samples };
 }
+
+test("what is at a pixel is found in the runs as they came", () => {
+  const roll = dice(13);
+  for (let round = 0; round < 400; round++) {
+    const { picture, samples } = pictureOf(roll);
+    const { columns } = picture;
+    samples.forEach((runs, sample) => {
+      assert.deepEqual(runsOfSample(columns, sample), runs.map(({ at }) => at));
+      for (let y = 0; y < 16; y++) {
+        const run = runs.find((one) => y < one.end);
+        const hit = hitPicture(picture, columns.sample_column[sample] + 0.5, y + 0.5);
+        assert.deepEqual([hit.sample, hit.run], [sample, run?.at ?? -1], `round ${round}, sample ${sample}, pixel ${y}`);
+        if (run !== undefined) assert.deepEqual([hit.row, hit.isSeveral], [run.row, run.flags === RUN_SEVERAL]);
+      }
+      for (const { at, bottom, end } of runs) assert.equal(middleOfRun(picture, at), (bottom + end) / 2);
+    });
+  }
+});
 
 test("an outline goes around what is shown of an allocation, and around nothing else", () => {
   globalThis.Path2D = ShapesOfPath;

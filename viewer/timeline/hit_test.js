@@ -4,28 +4,13 @@
  */
 
 import { RUN_SEVERAL } from "./pixels.js";
-import { wholeRuns } from "./runs.js";
+import { bottomOfRun, lastNotAbove, runAt, sampleOfRun } from "./runs.js";
 
 /** No row. */
 export const NO_ROW = 4294967295;
 
 /** The moment of a picture's column outside of the run. */
 const NO_MOMENT = -2;
-
-/**
- * The last index of a rising column whose value is no greater than `value`; -1 where all are.
- * @param {Uint32Array|Uint16Array} column @param {number} value @param {number} [from] @param {number} [to]
- */
-function lastNotAbove(column, value, from = 0, to = column.length) {
-  let low = from;
-  let high = to;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (column[middle] <= value) low = middle + 1;
-    else high = middle;
-  }
-  return low - 1;
-}
 
 /**
  * What a picture shows at a place of its axis and a height in bytes.
@@ -45,13 +30,11 @@ export function hitPicture(picture, x, bytes) {
     run: -1, row: NO_ROW, group: -1, isSeveral: false, fromBytes: bytes, toBytes: bytes, bytes,
   };
   if (pixel < 0) return found;
-  const whole = wholeRuns(picture);
-  const end = whole.sample_run[sample + 1];
-  const run = lastNotAbove(whole.run_end, pixel, whole.sample_run[sample], end) + 1;
-  if (run >= end) return found;
+  const run = runAt(columns, sample, pixel);
+  if (run < 0) return found;
   return {
-    ...found, run, row: whole.run_row[run], group: whole.run_group[run],
-    isSeveral: (whole.run_flags[run] & RUN_SEVERAL) !== 0,
+    ...found, run, row: columns.run_row[run], group: columns.run_group[run],
+    isSeveral: (columns.run_flags[run] & RUN_SEVERAL) !== 0,
     fromBytes: picture.y0 + pixel * perRow, toBytes: picture.y0 + (pixel + 1) * perRow,
     bytes: picture.y0 + (pixel + 0.5) * perRow,
   };
@@ -59,20 +42,21 @@ export function hitPicture(picture, x, bytes) {
 
 /**
  * Where a picture shows an allocation: pieces of neighbouring samples, each {columns: [from, to), bottom,
- * top} in pixels, bottom up.
+ * top} in pixels. A run is there until a sample shares fewer pixels with the one before.
  * @param {Picture} picture @param {number} row
  */
-export function piecesOfRow(picture, row) {
-  const { sample_column: starts } = picture.columns;
-  const { sample_run: runs, run_row: rows, run_end: ends, run_flags: flags } = wholeRuns(picture);
+export function piecesOfRow({ columns }, row) {
+  const { sample_column: starts, sample_kept: kept, run_row: rows, run_end: ends, run_flags: flags } = columns;
+  /** @type {RowPiece[]} */
   const pieces = [];
-  for (let sample = 0; sample + 1 < starts.length; sample++) {
-    for (let run = runs[sample]; run < runs[sample + 1]; run++) {
-      if (rows[run] !== row || (flags[run] & RUN_SEVERAL) !== 0) continue;
-      const bottom = run === runs[sample] ? 0 : ends[run - 1];
+  for (let run = rows.indexOf(row); run >= 0; run = rows.indexOf(row, run + 1)) {
+    if ((flags[run] & RUN_SEVERAL) !== 0) continue;
+    const bottom = bottomOfRun(columns, run);
+    let sample = sampleOfRun(columns, run);
+    do {
       pieces.push({ from: starts[sample], to: starts[sample + 1], bottom, top: ends[run] });
-      break;
-    }
+      sample++;
+    } while (kept[sample] >= ends[run]); // undefined behind the last
   }
   return pieces;
 }
@@ -123,11 +107,9 @@ export function middleOfSample(picture, sample) {
 
 /**
  * The bytes in the middle of a run.
- * @param {Picture} picture @param {number} sample @param {number} run
+ * @param {Picture} picture @param {number} run
  */
-export function middleOfRun(picture, sample, run) {
-  const { sample_run: runs, run_end: ends } = wholeRuns(picture);
+export function middleOfRun(picture, run) {
   const perRow = (picture.y1 - picture.y0) / picture.rows_count;
-  const bottom = run === runs[sample] ? 0 : ends[run - 1];
-  return picture.y0 + ((bottom + ends[run]) / 2) * perRow;
+  return picture.y0 + ((bottomOfRun(picture.columns, run) + picture.columns.run_end[run]) / 2) * perRow;
 }

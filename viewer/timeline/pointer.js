@@ -8,7 +8,7 @@ import { hitPicture, middleOfRun, middleOfSample, NO_ROW } from "./hit_test.js";
 import { ANNOTATION_ROW, laneMarks, laneScales } from "./lane.js";
 import { annotationAt, annotationText, flagText } from "./marks.js";
 import { panTimelineX, panTimelineY } from "./pan_zoom.js";
-import { wholeRuns } from "./runs.js";
+import { runsOfSample } from "./runs.js";
 import { shownView, wholeOfLane } from "./shown.js";
 import { tipLines, tipSentence } from "./tip.js";
 
@@ -242,10 +242,10 @@ function panAtEdge(timeline, lane, picture, from, last, right, up) {
     panTimelineX(timeline, -right * plot.width * EDGE_PAN);
     return true;
   }
-  const { sample_run: runs } = wholeRuns(picture);
-  const run = from.run + up;
-  const isAbove = up > 0 && run >= runs[from.sample + 1] && from.total > picture.y1;
-  const isBelow = up < 0 && run < runs[from.sample] && picture.y0 > 0;
+  const runs = runsOfSample(picture.columns, from.sample);
+  const at = runs.indexOf(from.run) + up;
+  const isAbove = up > 0 && at >= runs.length && from.total > picture.y1;
+  const isBelow = up < 0 && at < 0 && picture.y0 > 0;
   if (!isAbove && !isBelow) return false;
   panTimelineY(timeline, lane, up * plot.height * EDGE_PAN);
   return true;
@@ -253,12 +253,11 @@ function panAtEdge(timeline, lane, picture, from, last, right, up) {
 
 /** @param {Picture} picture @param {Hit} from @param {number} up */
 function bytesOfNeighbour(picture, from, up) {
-  const { sample_run: runs } = wholeRuns(picture);
-  const first = runs[from.sample];
-  const last = runs[from.sample + 1] - 1;
-  if (last < first) return from.bytes;
-  const run = from.run < 0 ? last : Math.max(first, Math.min(last, from.run + up));
-  return middleOfRun(picture, from.sample, run);
+  const runs = runsOfSample(picture.columns, from.sample);
+  if (runs.length === 0) return from.bytes;
+  const last = runs.length - 1;
+  const at = from.run < 0 ? last : Math.max(0, Math.min(last, runs.indexOf(from.run) + up));
+  return middleOfRun(picture, runs[at]);
 }
 
 /**
