@@ -345,23 +345,23 @@ function drawTimeline(timeline) {
   const isFirst = timeline.shown.whole === null;
   const view = viewOf(timeline, state, timeline.shown.whole ?? { from: -1, to: 1 });
   timeline.shown.view = view;
-  const wasEmpty = currentLane(timeline)?.framePlace === "" && timeline.tools.minimap.key === undefined;
-  for (const lane of timeline.lanes) {
-    if (!isFirst && lane.coarse?.axis === view.axis) askPicture(lane, view);
-    if (!isFirst) askCourse(lane, view, lane.source.index === state.file);
-    askCoarse(lane, view);
-    if (isFirst) askFirst(timeline, lane, view);
-    if (!isFirst || lane.canvases.picture.dataset.settled !== undefined) drawLane(lane, view); // before, there is no axis
+  const lane = currentLane(timeline);
+  const wasNew = lane !== null && isLaneNew(lane);
+  for (const one of timeline.lanes) {
+    if (!isFirst && one.coarse?.axis === view.axis) askPicture(one, view);
+    if (!isFirst) askCourse(one, view, one.source.index === state.file);
+    askCoarse(one, view);
+    if (isFirst) askFirst(timeline, one, view);
+    if (!isFirst || one.canvases.picture.dataset.settled !== undefined) drawLane(one, view); // before, there is no axis
   }
   followGroups(timeline, state);
   followCursors(timeline, state);
   if (!isFirst) drawSharedAxis(timeline, view);
-  drawBands(timeline.tools.bands, currentLane(timeline), view);
-  const lane = currentLane(timeline);
+  drawBands(timeline.tools.bands, lane, view);
   timeline.nodes.empty.hidden = !isWithoutHistory(lane?.marks ?? null);
   const { whole } = timeline.shown;
-  if (lane !== null && whole !== null) {
-    if (wasEmpty) timeline.does.draw(); // the first minimap is drawn in a frame of its own
+  if (lane !== null && whole !== null && !isLaneNew(lane)) { // the first minimap has a frame of its own, behind the curves
+    if (wasNew) timeline.does.draw();
     else drawMinimap(timeline.tools.minimap, lane, view, whole);
   }
   if (lane?.canvases.picture.dataset.settled === "true") timeline.app.pictureShown?.();
