@@ -8,7 +8,8 @@ import pytest
 
 from conftest import PROGRAMS, PYTHON, Done, plain_environment
 
-PLUGIN = ["-p", "vramscope.pytest_plugin", "-p", "no:cacheprovider"]
+# Without the plugin of Hypothesis: pytest would compile all of its code again in each run, to rewrite assertions.
+PLUGIN = ["-p", "vramscope.pytest_plugin", "-p", "no:cacheprovider", "-p", "no:hypothesispytest"]
 
 
 @pytest.fixture
