@@ -234,7 +234,7 @@ def check_checkpoint(path, seed):
 
 def test_checkpoints(tmp_path):
     found = Counter()
-    for seed in range(30 if IS_SANITIZED else 150):
+    for seed in range(60 if IS_SANITIZED else 150):
         found += check_checkpoint(tmp_path / f"{seed}.pickle", seed)
     least = 1 if IS_SANITIZED else 3
     assert all(found[what] >= least for what in ("saves", "shrinks", "arguments", "results", "failed", "unfinished", "lines", "sizes", "stacks", "runs")), found
