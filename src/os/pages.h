@@ -18,4 +18,8 @@ void vs_pages_unmap(void *pages, size_t size); /* does nothing for NULL */
  * memory again when they are touched. */
 void vs_pages_release(void *memory, size_t size);
 
+/* The same of pages of a file: if [bytes, bytes + size) is in a segment of a loaded program or library that cannot be written, its whole
+ * pages are returned, and a later access maps them again as they were. All other memory stays as it is. From any thread. */
+void vs_pages_release_file(const void *bytes, size_t size);
+
 #endif

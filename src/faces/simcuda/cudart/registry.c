@@ -6,6 +6,7 @@
 
 #include "faces/simcuda/abi/cudart.h"
 #include "faces/simcuda/cudart/runtime.h"
+#include "os/pages.h"
 
 /* Chunk i has FIRST_CHUNK << i entries, so even large programs need few chunks. */
 enum { FIRST_CHUNK = 1024, CHUNKS = 20 };
@@ -162,9 +163,12 @@ static const struct vs_rt_chosen *choose_code(vs_rt_module *module, uint32_t dev
   if (chosen->is_known) return chosen;
   const uint32_t own = 10 * figures->compute_major + figures->compute_minor;
   chosen->result = VS_FATBINARY_UNREADABLE;
-  if (module->image != NULL)
-    chosen->result = vs_fatbinary_choose(module->image, vs_fatbinary_size(module->image),
-                                         figures->compute_major, figures->compute_minor, &chosen->choice);
+  if (module->image != NULL) {
+    const uint64_t size = vs_fatbinary_size(module->image);
+    chosen->result = vs_fatbinary_choose(module->image, size, figures->compute_major, figures->compute_minor,
+                                         &chosen->choice);
+    vs_pages_release_file(module->image, size);
+  }
   if (chosen->result == VS_FATBINARY_UNREADABLE)
     chosen->choice = (vs_fatbinary_choice){.ptx = own, .binary = own};
   chosen->is_known = true;

@@ -2,7 +2,9 @@
  * error. */
 #define VS_CUDART 13
 #include "unit/faces/simcuda/cudart_all.h"
+#include <fcntl.h>
 #include <pthread.h>
+#include <unistd.h>
 
 static const dim3 one = {1, 1, 1};
 
@@ -491,6 +493,43 @@ static void know_code(void) {
   FAILS(sim_cudaLaunchKernel(&test_kernels[0], one, one, NULL, 0, NULL), cudaErrorNoKernelImageForDevice);
 }
 
+/* The same container twice: once where it cannot be written, as compilers lay it down, and once where it can. */
+#define CODE (UINT64_C(1) << 18)
+#define CONTAINER                                                                        \
+  {                                                                                      \
+    0x50, 0xed, 0x55, 0xba, 1, 0, VS_FATBINARY_HEAD_SIZE, 0, 0xf0, 0xff,                 \
+        3, [16] = KIND_CUBIN, [20] = 64, [24] = 0xb0, 0xff, 3, [44] = 90, [CODE / 2] = 1 \
+  }
+static const uint8_t code_of_file[CODE] = CONTAINER;
+static uint8_t code_in_memory[CODE] = CONTAINER;
+
+/* Whether the process has a page there; an access would read it again. */
+static bool has_page(const uint8_t *address) {
+  uint64_t entry = 0;
+  const uint64_t number = (uintptr_t)address / (uint64_t)sysconf(_SC_PAGESIZE);
+  const int file = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  CHECK(file >= 0 && pread(file, &entry, sizeof entry, (off_t)(number * sizeof entry)) == sizeof entry);
+  (void)close(file);
+  return entry >> 63 != 0;
+}
+
+static void release_code(void) {
+  const uint8_t *containers[] = {code_of_file, code_in_memory};
+  code_in_memory[CODE / 2] = 2; /* if its pages were released, it would be 1 again */
+  for (size_t i = 0; i < 2; i++) {
+    test_binary binary = {.wrapper = {VS_FATBINARY_WRAPPER_MAGIC, 1, containers[i], NULL}};
+    struct cudaFuncAttributes what;
+    CHECK(vs_fatbinary_size(containers[i]) == CODE);
+    CHECK(*(const volatile uint8_t *)&containers[i][CODE / 2] == i + 1 && has_page(&containers[i][CODE / 2]));
+    void **handle = test_register(&binary);
+    GOOD(sim_cudaFuncGetAttributes(&what, &test_kernels[0]));
+    CHECK(what.binaryVersion == 90);
+    CHECK(has_page(&containers[i][CODE / 2]) == (i == 1)); /* first: asking for its value reads it */
+    CHECK(*(const volatile uint8_t *)&containers[i][CODE / 2] == i + 1);
+    sim___cudaUnregisterFatBinary(handle);
+  }
+}
+
 static void know_occupancy(void) {
   test_binary binary;
   int blocks = -1;
@@ -577,6 +616,7 @@ static void test_kernels_and_code(void **state) {
   expect_apart(launch_rightly, WITH_NOTHING, "");
   expect_apart(configure_launches, WITH_NOTHING, "");
   expect_apart(know_code, WITH("VRAMSCOPE_SIM_GPU=H100,RTX4090"), "");
+  if (access("/proc/self/pagemap", R_OK) == 0) expect_apart(release_code, WITH("VRAMSCOPE_SIM_GPU=H100"), "");
   expect_apart(know_occupancy, WITH("VRAMSCOPE_SIM_GPU=RTX4090"), "");
   expect_apart(register_many, WITH_NOTHING, "");
   expect_apart(load_libraries, WITH_NOTHING, "");
