@@ -54,16 +54,18 @@ EMPTY = Census({}, 0, 0)
 class Walk:
     """Finds the objects of a class among all objects.
 
-    Python's garbage collector keeps objects in generations: an object that survives collections moves to an older generation
-    and never back. So if neither of the two older generations was collected since the last walk, new objects are in the two
-    younger ones, and only hundreds of objects are examined instead of hundreds of thousands; the others are those of the last
-    walk. The collector does not list frozen objects (gc.freeze), but those that were found earlier are still known.
+    Python's garbage collector keeps objects in generations: an object that survives collections, or gc.freeze and gc.unfreeze,
+    moves to an older generation and never back. Each walk leaves a mark, an object that is younger than all that it finds. As
+    long as the mark is in one of the two younger generations, so are all objects made after it, and only hundreds of objects are
+    examined instead of hundreds of thousands; the others are those of the last walk. The collector does not list frozen objects
+    (gc.freeze), but those that were found earlier are still known.
     """
 
     def __init__(self, wanted: type) -> None:
         self.wanted = wanted
         self.known: list[weakref.ref[Any]] = []
-        self.basis: tuple[int, ...] | None = None  # the state of the collector at the last walk
+        self.mark: list[Any] | None = None  # made at the begin of the last walk
+        self.frozen = 0  # objects at the last walk
         # Python 3.14 collects in steps, and one without the lock has a single generation
         self.has_generations = sys.version_info < (3, 14) and "free-threading" not in sys.version
 
@@ -77,19 +79,21 @@ class Walk:
                 gc.enable()
 
     def _find(self) -> list[Any]:
+        mark: list[Any] = []
         frozen = gc.get_freeze_count()
-        basis = (*(generation["collections"] for generation in gc.get_stats()[1:]), frozen)
-        if not self.has_generations or basis != self.basis:
+        may_be_young = self.has_generations and self.mark is not None and frozen == self.frozen
+        young = gc.get_objects(0) + gc.get_objects(1) if may_be_young else []
+        if any(each is self.mark for each in young):
+            found = self._still_there()
+            more = instances(young, self.wanted)
+        else:
             found = instances(gc.get_objects(), self.wanted)
             more = self._still_there() if frozen else []
-        else:
-            found = self._still_there()
-            more = instances(gc.get_objects(0) + gc.get_objects(1), self.wanted)
         if more:
             present = set(map(id, found))
             found += [each for each in more if id(each) not in present]
         self.known = list(map(weakref.ref, found))
-        self.basis = basis
+        self.mark, self.frozen = mark, frozen
         return found
 
     def _still_there(self) -> list[Any]:

@@ -135,9 +135,10 @@ def test_cuda_is_not_begun_and_nothing_kept_or_emptied(loops):
 
 
 def test_objects_are_looked_at_only_after_a_change(loops):
-    assert loops["walks"]["new"] == 1 and 1 <= loops["walks"]["swapped"] <= 2  # or the two younger generations
+    assert loops["walks"]["new"] == 1 and 2 <= loops["walks"]["swapped"] <= 3  # the younger generations; the oldest one after a collection
     assert loops["walks"]["same"] == loops["walks"]["usage"] == loops["walks"]["view"] == 0
     assert loops["usage_after"] == 8000  # the view still holds the first
+    assert loops["usage_moved"] == 4000 + 2000
     assert len(loops["asked"]) == 1 and loops["asked"][0].startswith("+ | 1 * Size:(3, 5) ")
     assert loops["last"] == ["((1000,), 1, 0.003814697265625)", "((3, 5), 1, 5.7220458984375e-05)"]
 

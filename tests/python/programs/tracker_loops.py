@@ -53,6 +53,16 @@ found["usage_after"] = tracker.get_tensor_usage() * 2**20
 gc.get_objects = all_objects
 del view
 
+# what freezing and unfreezing moves into the oldest generation, without a collection
+tracker.get_tensor_usage()
+gc.disable()
+moved = torch.zeros(500, device="cuda")
+gc.freeze()
+gc.unfreeze()
+found["usage_moved"] = tracker.get_tensor_usage() * 2**20
+gc.enable()
+del moved
+
 # asking in between does not lose lines
 tracker = MemTracker(path="asked-")
 tracker.track()
@@ -138,6 +148,7 @@ found["anonymous"] = sorted(row.name for row in MemTracker().tensors() if row.si
 del anonymous, model, optimizer, batch
 
 # devices
+gc.collect()  # what a model and its optimizer left in cycles is counted, too
 one, two = torch.zeros(100, device="cuda:0"), torch.zeros(200, device="cuda:1")
 found["devices"] = [round(MemTracker(device=device).get_tensor_usage() * 2**20)
                     for device in (0, 1, "cuda:1", torch.device("cuda", 1), [0, 1], None)]
