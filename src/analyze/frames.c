@@ -345,6 +345,18 @@ bool vs_frames_user_place(vs_frames *frames, uint32_t stack, uint32_t *place) {
   return true;
 }
 
+uint32_t vs_frames_end(vs_frames *frames, vs_list stack) {
+  uint32_t best = stack.count;
+  vs_frame_kind most = VS_FRAME_KIND_noise;
+  for (uint32_t i = 0; i < stack.count && most < VS_FRAME_KIND_library; i++) {
+    const vs_frame_kind kind = vs_frames_kind(frames, stack.items[i]);
+    if (kind <= most) continue;
+    most = kind;
+    best = i;
+  }
+  return best;
+}
+
 /* ---- files of one name ------------------------------------------------------------------------------------ */
 
 static vs_str file_of(const vs_snapshot *s, uint32_t string) { return vs_snapshot_string(s, string); }

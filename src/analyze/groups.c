@@ -264,6 +264,66 @@ vs_status vs_groups_build(const vs_host *host, const vs_lifetimes *lifetimes, co
   return vs_groups_build_weighed(host, lifetimes, rows, NULL, count, by, frames, out);
 }
 
+/* ---- parts of the largest owner */
+
+/* The line at which the stack of an allocation of `owner` ends; `*is_part` is false for those of other owners. */
+static vs_status part_key(vs_keys *owners, vs_keys *ends, const vs_keyed *what, uint32_t owner, bool *is_part,
+                          uint32_t *key) {
+  VS_TRY(vs_key_of(owners, what, key));
+  *is_part = *key == owner;
+  if (!*is_part) return VS_OK;
+  const vs_list stack = vs_stacks_at(&ends->slice->snapshot->stacks, what->stack);
+  const uint32_t end = vs_frames_end(ends->frames, stack);
+  VS_ASSERT(end < stack.count);
+  return line_key(ends, stack.items[end], key);
+}
+
+static vs_status add_parts(builder *b, vs_keys *owners, const uint32_t *rows, size_t count, uint32_t owner) {
+  for (size_t i = 0; i < count; i++) {
+    const vs_keyed keyed = vs_keyed_lifetime(b->lifetimes, NULL, rows[i]);
+    bool is_part;
+    uint32_t key;
+    VS_TRY(part_key(owners, &b->keys, &keyed, owner, &is_part, &key));
+    if (!is_part) continue;
+    VS_TRY(add(b, key, keyed.size, keyed.stack));
+    b->out->bytes = vs_sat_add_u64(b->out->bytes, keyed.size);
+    b->out->count++;
+  }
+  return vs_groups_arrange(b->host, b->out);
+}
+
+static vs_status build_parts(const vs_host *host, const vs_lifetimes *lifetimes, const uint32_t *rows,
+                             size_t count, vs_frames *frames, vs_owners *out) {
+  const vs_group *owner = out->lines.list.count == 0 ? NULL : &out->lines.list.data[0];
+  out->parts = (vs_groups){.by = VS_BY_LINE};
+  if (owner == NULL || owner->key < VS_OWNER_frame || owner->bytes <= out->lines.bytes / 2) return VS_OK;
+  builder b = {.host = host, .lifetimes = lifetimes, .out = &out->parts, .keys.host = host};
+  vs_keys lines;
+  vs_status status = vs_keys_init(&lines, host, lifetimes->slice, VS_BY_LINE, frames);
+  if (status == VS_OK) status = vs_keys_init(&b.keys, host, lifetimes->slice, VS_BY_LINE, frames);
+  if (status == VS_OK) status = add_parts(&b, &lines, rows, count, owner->key);
+  vs_vec_free(host, &b.largest);
+  vs_map_deinit(host, &b.by_key);
+  vs_keys_deinit(&b.keys);
+  vs_keys_deinit(&lines);
+  if (out->parts.list.count < 2) vs_groups_deinit(host, &out->parts);
+  return status;
+}
+
+vs_status vs_owners_build(const vs_host *host, const vs_lifetimes *lifetimes, const uint32_t *rows,
+                          size_t count, vs_frames *frames, vs_owners *out) {
+  *out = (vs_owners){0};
+  vs_status status = vs_groups_build(host, lifetimes, rows, count, VS_BY_LINE, frames, &out->lines);
+  if (status == VS_OK) status = build_parts(host, lifetimes, rows, count, frames, out);
+  if (status != VS_OK) vs_owners_deinit(host, out);
+  return status;
+}
+
+void vs_owners_deinit(const vs_host *host, vs_owners *owners) {
+  vs_groups_deinit(host, &owners->lines);
+  vs_groups_deinit(host, &owners->parts);
+}
+
 void vs_groups_deinit(const vs_host *host, vs_groups *groups) { vs_vec_free(host, &groups->list); }
 
 /* ---- names --------------------------------------------------------------------------------------------- */

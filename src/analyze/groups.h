@@ -106,6 +106,23 @@ VS_MUST_CHECK vs_status vs_groups_build_weighed(const vs_host *host, const vs_li
 VS_MUST_CHECK vs_status vs_groups_arrange(const vs_host *host, vs_groups *groups);
 void vs_groups_deinit(const vs_host *host, vs_groups *groups);
 
+/* ---- owners: groups by line, and what the largest consists of where it says little
+ *
+ * A program that leaves its work to a package, as to a trainer, has one line for nearly all of its memory. */
+
+typedef struct vs_owners {
+  vs_groups lines;
+  vs_groups
+      parts; /* of the first of `lines`, where it has more than half of their bytes: by the line at which the stack ends
+                    * (vs_frames_end), with keys of VS_BY_LINE; without groups where it has less, or ends at one line only */
+} vs_owners;
+
+/* `rows` as for vs_groups_build. */
+VS_MUST_CHECK vs_status vs_owners_build(const vs_host *host, const vs_lifetimes *lifetimes,
+                                        const uint32_t *rows, size_t count, vs_frames *frames,
+                                        vs_owners *out);
+void vs_owners_deinit(const vs_host *host, vs_owners *owners);
+
 /* The parts of a group's name, which a face composes; borrowed from the snapshot. */
 typedef struct vs_group_name {
   bool known;  /* false: `text` says why there is none ("recorded without stacks") */

@@ -126,15 +126,14 @@ static vs_status find_owners(const vs_host *host, const vs_moment_index *moments
   vs_liveset live;
   vs_groups stacks;
   VS_TRY(vs_liveset_at(host, lifetimes, vs_moment_index_spans(moments), oom->event, &live));
-  vs_status status =
-      vs_groups_build(host, lifetimes, live.rows.data, live.rows.count, VS_BY_LINE, frames, &oom->owners);
+  vs_status status = vs_owners_build(host, lifetimes, live.rows.data, live.rows.count, frames, &oom->owners);
   if (status == VS_OK) {
     status = vs_groups_build(host, lifetimes, live.rows.data, live.rows.count, VS_BY_STACK, frames, &stacks);
     if (status == VS_OK) {
       oom->top = stacks.list.count > 0 ? stacks.list.data[0] : (vs_group){0};
       vs_groups_deinit(host, &stacks);
     } else {
-      vs_groups_deinit(host, &oom->owners);
+      vs_owners_deinit(host, &oom->owners);
     }
   }
   vs_liveset_deinit(host, &live);
@@ -214,6 +213,6 @@ vs_status vs_ooms_build(const vs_host *host, const vs_moment_index *moments, con
 }
 
 void vs_ooms_deinit(const vs_host *host, vs_ooms *ooms) {
-  for (size_t i = 0; i < ooms->list.count; i++) vs_groups_deinit(host, &ooms->list.data[i].owners);
+  for (size_t i = 0; i < ooms->list.count; i++) vs_owners_deinit(host, &ooms->list.data[i].owners);
   vs_vec_free(host, &ooms->list);
 }

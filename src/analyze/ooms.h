@@ -54,7 +54,7 @@ typedef struct vs_oom {
   uint64_t largest_hole_kind; /* in segments of the kind (small, large) that the request needs */
   uint64_t largest_hole_area; /* of its place */
   vs_group top;               /* the stack that held most; count 0 if nothing was alive */
-  vs_groups owners;           /* by line, of all that was alive */
+  vs_owners owners;           /* of all that was alive */
   vs_oom_verdict verdict;
 } vs_oom;
 

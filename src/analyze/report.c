@@ -8,7 +8,7 @@ static vs_status build_peak(const vs_host *host, const vs_moment_index *moments,
   const uint32_t *rows = out->peak_set.rows.data;
   const size_t count = out->peak_set.rows.count;
   VS_TRY(vs_groups_build(host, out->lifetimes, rows, count, VS_BY_METADATA, NULL, &out->peak_by_metadata));
-  return vs_groups_build(host, out->lifetimes, rows, count, VS_BY_LINE, &out->frames, &out->peak_by_line);
+  return vs_owners_build(host, out->lifetimes, rows, count, &out->frames, &out->peak_owners);
 }
 
 /* Whether the trace is not what happened: it contradicts itself, or events are missing inside of it. */
@@ -68,7 +68,7 @@ void vs_report_deinit(const vs_host *host, vs_report *report) {
   vs_lifetimes_deinit(host, &report->own_lifetimes);
   vs_frames_deinit(host, &report->frames);
   vs_liveset_deinit(host, &report->peak_set);
-  vs_groups_deinit(host, &report->peak_by_line);
+  vs_owners_deinit(host, &report->peak_owners);
   vs_groups_deinit(host, &report->peak_by_metadata);
   vs_fragmentation_deinit(host, &report->fragmentation);
   vs_steps_deinit(host, &report->steps);

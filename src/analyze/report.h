@@ -28,7 +28,8 @@ typedef struct vs_report {
   vs_moment peak_moment; /* = curves.curve[VS_CURVE_REQUESTED].peak_at */
   int64_t peak_time_us;  /* VS_NO_TIME where absent */
   vs_liveset peak_set;   /* alive at that moment */
-  vs_groups peak_by_line, peak_by_metadata;
+  vs_owners peak_owners;
+  vs_groups peak_by_metadata;
   vs_fragmentation fragmentation; /* at the end */
   vs_churn churn;
   vs_steps steps;

@@ -73,7 +73,7 @@ static void say_oom_cause(vs_lines *lines, const vs_oom *oom) {
 static void say_oom_owners(vs_lines *lines, const vs_oom *oom) {
   if (!vs_failure_has_owners(oom)) return;
   vs_line_begin(lines, VS_LINE_oom_owners, VS_TONE_plain);
-  vs_line_put(lines, "of the %B requested then", oom->owners.bytes);
+  vs_line_put(lines, "of the %B requested then", oom->owners.lines.bytes);
   lines->shows_blocks = true;
   vs_line_rows_begin(lines);
   vs_line_owner_rows(lines, &oom->owners);

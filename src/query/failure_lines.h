@@ -7,7 +7,7 @@
 
 /* Whether the owners then are known. */
 static inline bool vs_failure_has_owners(const vs_oom *oom) {
-  return oom->is_looked_at && oom->owners.bytes != 0;
+  return oom->is_looked_at && oom->owners.lines.bytes != 0;
 }
 
 /* What failed, the memory then, why, and the owners. `count` requests failed in the trace; 0: not said. */

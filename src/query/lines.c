@@ -86,9 +86,10 @@ void vs_line_rows_end(vs_lines *lines) {
   vs_jsonw_object_end(lines->call->json);
 }
 
-static void row_figures(vs_lines *lines, uint64_t bytes, uint64_t whole) {
+static void row_figures(vs_lines *lines, uint32_t depth, uint64_t bytes, uint64_t whole) {
   vs_call *call = lines->call;
   VS_ASSERT(call->scratch.bytes.count == 0);
+  vs_jsonw_member_u64(call->json, "depth", depth);
   vs_jsonw_member_u64(call->json, "bytes", bytes);
   vs_reply_share(call->json, "share", bytes, whole);
   vs_text_bytes(&call->scratch, bytes, lines->unit);
@@ -110,19 +111,30 @@ static void row_blocks(vs_lines *lines, const vs_group *group) {
   vs_reply_scratch(call, "blocks");
 }
 
-void vs_line_group_row(vs_lines *lines, vs_group_by by, const vs_group *group, uint64_t whole) {
+static void group_row_begin(vs_lines *lines, uint32_t depth, const vs_group *group, uint64_t whole) {
   vs_jsonw_object_begin(lines->call->json);
-  row_figures(lines, group->bytes, whole);
+  row_figures(lines, depth, group->bytes, whole);
   if (lines->shows_blocks) row_blocks(lines, group);
   else vs_jsonw_member_null(lines->call->json, "blocks");
+}
+
+void vs_line_group_row(vs_lines *lines, vs_group_by by, const vs_group *group, uint64_t whole) {
+  group_row_begin(lines, 0, group, whole);
   vs_reply_group_name(lines->call, by, group);
   vs_jsonw_object_end(lines->call->json);
 }
 
-void vs_line_rest_row(vs_lines *lines, uint64_t bytes, uint64_t count, const char *noun, uint64_t whole) {
+static void part_row(vs_lines *lines, const vs_group *part, uint64_t whole) {
+  group_row_begin(lines, 1, part, whole);
+  vs_reply_part_name(lines->call, part);
+  vs_jsonw_object_end(lines->call->json);
+}
+
+static void rest_row(vs_lines *lines, uint32_t depth, uint64_t bytes, uint64_t count, const char *noun,
+                     uint64_t whole) {
   vs_call *call = lines->call;
   vs_jsonw_object_begin(call->json);
-  row_figures(lines, bytes, whole);
+  row_figures(lines, depth, bytes, whole);
   vs_jsonw_member_null(call->json, "blocks");
   vs_text_counted(&call->scratch, count, noun);
   vs_reply_scratch(call, "label");
@@ -133,16 +145,31 @@ void vs_line_rest_row(vs_lines *lines, uint64_t bytes, uint64_t count, const cha
   vs_jsonw_object_end(call->json);
 }
 
-void vs_line_owner_rows(vs_lines *lines, const vs_groups *owners) {
-  const uint64_t top = lines->call->request->top;
-  const size_t shown = top != 0 && top < owners->list.count ? (size_t)top : owners->list.count;
-  uint64_t rest = owners->bytes;
+void vs_line_rest_row(vs_lines *lines, uint64_t bytes, uint64_t count, const char *noun, uint64_t whole) {
+  rest_row(lines, 0, bytes, count, noun, whole);
+}
+
+static void part_rows(vs_lines *lines, const vs_groups *parts, uint64_t whole) {
+  enum { MOST = 6 };
+  const size_t shown = parts->list.count <= MOST ? parts->list.count : MOST - 1;
+  uint64_t rest = parts->bytes;
   for (size_t i = 0; i < shown; i++) {
-    vs_line_group_row(lines, VS_BY_LINE, &owners->list.data[i], owners->bytes);
-    rest -= vs_min_u64(owners->list.data[i].bytes, rest);
+    part_row(lines, &parts->list.data[i], whole);
+    rest -= vs_min_u64(parts->list.data[i].bytes, rest);
   }
-  if (owners->list.count > shown)
-    vs_line_rest_row(lines, rest, owners->list.count - shown, "other line", owners->bytes);
+  if (parts->list.count > shown) rest_row(lines, 1, rest, parts->list.count - shown, "other line", whole);
+}
+
+void vs_line_owner_rows(vs_lines *lines, const vs_owners *owners) {
+  const vs_groups *of = &owners->lines;
+  const size_t shown = vs_reply_at_most(lines->call, of->list.count);
+  uint64_t rest = of->bytes;
+  for (size_t i = 0; i < shown; i++) {
+    vs_line_group_row(lines, VS_BY_LINE, &of->list.data[i], of->bytes);
+    if (i == 0) part_rows(lines, &owners->parts, of->bytes);
+    rest -= vs_min_u64(of->list.data[i].bytes, rest);
+  }
+  if (of->list.count > shown) vs_line_rest_row(lines, rest, of->list.count - shown, "other line", of->bytes);
 }
 
 /* ---- parts of the open line */

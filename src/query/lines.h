@@ -53,8 +53,8 @@ void vs_line_end(vs_lines *lines);
 void vs_line_rows_begin(vs_lines *lines);
 void vs_line_group_row(vs_lines *lines, vs_group_by by, const vs_group *group, uint64_t whole);
 void vs_line_rest_row(vs_lines *lines, uint64_t bytes, uint64_t count, const char *noun, uint64_t whole);
-/* Rows of the largest owners, as many as the request's "top", and one of the other lines. */
-void vs_line_owner_rows(vs_lines *lines, const vs_groups *owners);
+/* Rows of the largest owners, as many as the request's "top", and one of the other lines; below the first its parts, where it has some. */
+void vs_line_owner_rows(vs_lines *lines, const vs_owners *owners);
 void vs_line_rows_end(vs_lines *lines);
 
 /* ---- parts of the open line */

@@ -34,8 +34,7 @@ static void write_rest(const vs_call *call, const vs_colours *colours, size_t sh
 
 static void write_groups(vs_call *call, const vs_colours *colours) {
   vs_jsonw *json = call->json;
-  const uint64_t top = call->request->top;
-  const size_t count = colours->list.count, shown = top != 0 && top < count ? (size_t)top : count;
+  const size_t count = colours->list.count, shown = vs_reply_at_most(call, count);
   vs_reply_array_begin(json, "groups");
   for (size_t i = 0; i < shown; i++) write_group(call, colours, i);
   vs_jsonw_array_end(json);

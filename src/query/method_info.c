@@ -4,8 +4,7 @@
 
 static void write_annotations(const vs_call *call, const vs_named_ranges *named) {
   vs_jsonw *json = call->json;
-  const uint64_t top = call->request->top;
-  const size_t shown = top != 0 && top < named->ranges.count ? (size_t)top : named->ranges.count;
+  const size_t shown = vs_reply_at_most(call, named->ranges.count);
   vs_reply_array_begin(json, "annotations");
   for (size_t i = 0; i < shown; i++) {
     const vs_named_range *range = &named->ranges.data[i];

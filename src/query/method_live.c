@@ -18,8 +18,7 @@ static void write_rest(const vs_call *call, const vs_groups *groups, size_t show
 
 static void write_groups(vs_call *call, const vs_device_cache *device, const vs_selection *selection,
                          const vs_groups *groups) {
-  const uint64_t top = call->request->top;
-  const size_t shown = top != 0 && top < groups->list.count ? (size_t)top : groups->list.count;
+  const size_t shown = vs_reply_at_most(call, groups->list.count);
   vs_jsonw *json = call->json;
   vs_reply_device(call, device);
   vs_reply_selection(call, device, selection);

@@ -82,8 +82,7 @@ static void write_annotation(const vs_call *call, const vs_times *times, const v
 }
 
 static void write_annotations(const vs_call *call, const vs_times *times, const vs_named_ranges *named) {
-  const uint64_t top = call->request->top;
-  const size_t count = named->ranges.count, shown = top != 0 && top < count ? (size_t)top : count;
+  const size_t count = named->ranges.count, shown = vs_reply_at_most(call, count);
   vs_reply_array_begin(call->json, "annotations");
   for (size_t i = 0; i < shown; i++) write_annotation(call, times, &named->ranges.data[i]);
   vs_jsonw_array_end(call->json);

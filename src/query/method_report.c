@@ -8,11 +8,6 @@ static void sentence(vs_jsonw *json, const char *key, const char *words) {
   else vs_jsonw_member_str(json, key, vs_str_from(words));
 }
 
-static size_t at_most(const vs_call *call, size_t count) {
-  const uint64_t top = call->request->top;
-  return top != 0 && top < count ? (size_t)top : count;
-}
-
 /* ---- trace ----------------------------------------------------------------------------------------------------- */
 
 static void write_trace(const vs_call *call, const vs_times *times, const vs_report *r) {
@@ -56,7 +51,7 @@ static void write_metadata(vs_call *call, const vs_groups *groups) {
   const size_t count = groups->list.count;
   const bool is_set = count > 1 || (count == 1 && groups->list.data[0].key != VS_STRING_NONE);
   vs_reply_array_begin(call->json, "metadata");
-  for (size_t i = 0; is_set && i < at_most(call, count); i++)
+  for (size_t i = 0; is_set && i < vs_reply_at_most(call, count); i++)
     vs_reply_group_value(call, VS_BY_METADATA, &groups->list.data[i], groups->bytes);
   vs_jsonw_array_end(call->json);
   vs_jsonw_member_u64(call->json, "metadata_count", is_set ? count : 0);
@@ -75,11 +70,7 @@ static void write_peak(vs_call *call, const vs_report *r) {
   vs_jsonw_member_u64(json, "pending_bytes", r->peak_set.pending_bytes);
   vs_reply_reserved(call, "reserved_bytes",
                     vs_curve_at(r->slice, &r->curves, VS_CURVE_RESERVED, r->peak_moment));
-  vs_reply_array_begin(json, "owners");
-  for (size_t i = 0; i < at_most(call, r->peak_by_line.list.count); i++)
-    vs_reply_group_value(call, VS_BY_LINE, &r->peak_by_line.list.data[i], r->peak_by_line.bytes);
-  vs_jsonw_array_end(json);
-  vs_jsonw_member_u64(json, "owner_count", r->peak_by_line.list.count);
+  vs_reply_owners(call, &r->peak_owners, true);
   write_metadata(call, &r->peak_by_metadata);
   vs_jsonw_object_end(json);
 }
@@ -217,7 +208,7 @@ static void write_steps(vs_call *call, const vs_report *r) {
 static void write_growth(vs_call *call, const vs_report *r) {
   vs_jsonw *json = call->json;
   vs_reply_array_begin(json, "growth");
-  for (size_t i = 0; i < at_most(call, r->growths.list.count); i++) {
+  for (size_t i = 0; i < vs_reply_at_most(call, r->growths.list.count); i++) {
     const vs_growth *growth = &r->growths.list.data[i];
     vs_jsonw_object_begin(json);
     vs_reply_owner(call, growth->stack, false);

@@ -93,20 +93,6 @@ static vs_status call_of(tree *t, uint32_t frame, uint32_t *out) {
   return VS_OK;
 }
 
-/* The index of the frame at which a stack ends in the tree: its innermost Python frame, else its innermost node of the
- * backward pass, else its innermost C++ frame; list.count if all frames are noise. */
-static uint32_t end_of(tree *t, vs_list list) {
-  uint32_t best = list.count;
-  vs_frame_kind most = VS_FRAME_KIND_noise;
-  for (uint32_t i = 0; i < list.count && most < VS_FRAME_KIND_library; i++) {
-    const vs_frame_kind kind = vs_frames_kind(t->frames, list.items[i]);
-    if (kind <= most) continue;
-    most = kind;
-    best = i;
-  }
-  return best;
-}
-
 static bool is_shown(tree *t, uint32_t frame) {
   const vs_frame_kind least = t->shown == VS_TREE_all      ? VS_FRAME_KIND_noise
                               : t->shown == VS_TREE_python ? VS_FRAME_KIND_library
@@ -127,7 +113,7 @@ static vs_status enter(tree *t, const vs_group *group, uint32_t call, uint32_t *
 
 static vs_status add_stack(tree *t, const vs_group *group) {
   const vs_list list = vs_stacks_at(&t->frames->snapshot->stacks, group->stack);
-  const uint32_t end = end_of(t, list);
+  const uint32_t end = vs_frames_end(t->frames, list);
   VS_ASSERT(end <= list.count && t->nodes.count > 0);
   uint32_t at = 0, call;
   count_in(&t->nodes.data[0], group);

@@ -65,11 +65,17 @@ declare namespace Replies {
     filter: string | null;
   }
 
-  interface Owner extends Group {
+  interface OwnerPart extends Group {
     each_bytes: int | null;
   }
 
+  interface Owner extends OwnerPart {
+    parts: OwnerPart[];
+    part_count: int;
+  }
+
   interface LineRow {
+    depth: int;
     bytes: int;
     share: number;
     size: string;
@@ -269,7 +275,7 @@ declare namespace Replies {
       allocated_bytes: int; allocated_is_exact: boolean; allocated_event: int;
       requested_bytes: int; event: int; time_us: int | null; count: int; pending_bytes: int;
       reserved_bytes: int | null;
-      owners: Group[]; owner_count: int; metadata: Group[]; metadata_count: int;
+      owners: Owner[]; owner_count: int; metadata: Group[]; metadata_count: int;
     };
     peak_held: { held_bytes: int; event: int; time_us: int | null };
     peak_reserved: { reserved_bytes: int; event: int; time_us: int | null } | null;

@@ -275,24 +275,40 @@ bool vs_put_group_filter(vs_call *call, vs_group_by by, const vs_group *group) {
   return name.known && put_filter(call, by, group, &name);
 }
 
+/* "label", "long_label", "key" */
+static void group_words(vs_call *call, vs_group_by by, const vs_group *group, vs_group_name *name) {
+  vs_group_name_get(call->engine->snapshot, &call->engine->frames, by, group, name);
+  put_label(call, by, name, VS_PATH_SHORT);
+  vs_reply_scratch(call, "label");
+  put_label(call, by, name, VS_PATH_WHOLE);
+  vs_reply_scratch(call, "long_label");
+  group_key(call, by, group, name);
+}
+
 void vs_reply_group_name(vs_call *call, vs_group_by by, const vs_group *group) {
   vs_group_name name;
-  vs_group_name_get(call->engine->snapshot, &call->engine->frames, by, group, &name);
-  put_label(call, by, &name, VS_PATH_SHORT);
-  vs_reply_scratch(call, "label");
-  put_label(call, by, &name, VS_PATH_WHOLE);
-  vs_reply_scratch(call, "long_label");
-  group_key(call, by, group, &name);
+  group_words(call, by, group, &name);
   group_filter(call, by, group, &name);
 }
 
-void vs_reply_group_members(vs_call *call, vs_group_by by, const vs_group *group, uint64_t whole) {
+/* Without a filter: "line" in filters is the user's line. */
+void vs_reply_part_name(vs_call *call, const vs_group *part) {
+  vs_group_name name;
+  group_words(call, VS_BY_LINE, part, &name);
+  vs_jsonw_member_null(call->json, "filter");
+}
+
+static void group_figures(vs_call *call, const vs_group *group, uint64_t whole) {
   vs_jsonw *json = call->json;
-  vs_reply_group_name(call, by, group);
   vs_jsonw_member_u64(json, "bytes", group->bytes);
   vs_jsonw_member_u64(json, "count", group->count);
   vs_reply_share(json, "share", group->bytes, whole);
   vs_reply_stack(call, group->stack);
+}
+
+void vs_reply_group_members(vs_call *call, vs_group_by by, const vs_group *group, uint64_t whole) {
+  vs_reply_group_name(call, by, group);
+  group_figures(call, group, whole);
 }
 
 void vs_reply_group_value(vs_call *call, vs_group_by by, const vs_group *group, uint64_t whole) {
@@ -301,25 +317,45 @@ void vs_reply_group_value(vs_call *call, vs_group_by by, const vs_group *group, 
   vs_jsonw_object_end(call->json);
 }
 
-void vs_reply_owners(vs_call *call, const vs_groups *owners, bool is_known) {
+size_t vs_reply_at_most(const vs_call *call, size_t count) {
+  const uint64_t top = call->request->top;
+  return (size_t)(top != 0 && top < count ? top : count);
+}
+
+static void owner_parts(vs_call *call, const vs_groups *parts, size_t shown, uint64_t whole) {
+  vs_reply_array_begin(call->json, "parts");
+  for (size_t i = 0; i < shown; i++) {
+    const vs_group *part = &parts->list.data[i];
+    vs_jsonw_object_begin(call->json);
+    vs_reply_part_name(call, part);
+    group_figures(call, part, whole);
+    vs_reply_u64_or_null(call->json, "each_bytes", part->each != 0, part->each);
+    vs_jsonw_object_end(call->json);
+  }
+  vs_jsonw_array_end(call->json);
+}
+
+void vs_reply_owners(vs_call *call, const vs_owners *owners, bool is_known) {
   vs_jsonw *json = call->json;
-  const uint64_t top = call->request->top, count = owners->list.count;
-  const size_t shown = (size_t)(top != 0 && top < count ? top : count);
+  const vs_groups *lines = &owners->lines;
   if (!is_known) {
     vs_jsonw_member_null(json, "owners");
     vs_jsonw_member_null(json, "owner_count");
     return;
   }
   vs_reply_array_begin(json, "owners");
-  for (size_t i = 0; i < shown; i++) {
-    const vs_group *owner = &owners->list.data[i];
+  for (size_t i = 0; i < vs_reply_at_most(call, lines->list.count); i++) {
+    const vs_group *owner = &lines->list.data[i];
+    const size_t parts = i == 0 ? owners->parts.list.count : 0; /* only the first has some */
     vs_jsonw_object_begin(json);
-    vs_reply_group_members(call, VS_BY_LINE, owner, owners->bytes);
+    vs_reply_group_members(call, VS_BY_LINE, owner, lines->bytes);
     vs_reply_u64_or_null(json, "each_bytes", owner->each != 0, owner->each);
+    owner_parts(call, &owners->parts, vs_reply_at_most(call, parts), lines->bytes);
+    vs_jsonw_member_u64(json, "part_count", parts);
     vs_jsonw_object_end(json);
   }
   vs_jsonw_array_end(json);
-  vs_jsonw_member_u64(json, "owner_count", owners->list.count);
+  vs_jsonw_member_u64(json, "owner_count", lines->list.count);
 }
 
 /* ---- files and sums -------------------------------------------------------------------------------------------- */

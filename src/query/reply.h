@@ -67,8 +67,12 @@ void vs_reply_group_members(vs_call *call, vs_group_by by, const vs_group *group
 /* A group as an object; "share" is its part of `whole`. */
 void vs_reply_group_value(vs_call *call, vs_group_by by, const vs_group *group, uint64_t whole);
 
-/* "owners" and "owner_count": `top` groups by line, with the bytes of each block where all are equal; null where they are unknown. */
-void vs_reply_owners(vs_call *call, const vs_groups *owners, bool is_known);
+/* How many of `count` rows a reply has by the request's "top". */
+size_t vs_reply_at_most(const vs_call *call, size_t count);
+/* The same for a part of an owner (vs_owners). */
+void vs_reply_part_name(vs_call *call, const vs_group *part);
+/* "owners" and "owner_count": `top` of the lines, with the bytes of each block where all are equal, and `top` of the parts; null where they are unknown. */
+void vs_reply_owners(vs_call *call, const vs_owners *owners, bool is_known);
 
 /* ---- files and sums */
 

@@ -8,9 +8,9 @@
 /* Whether any owner of the peak has a name. */
 static bool has_owners(const vs_call *call, const vs_report *r) {
   vs_group_name name = {.known = false};
-  for (size_t i = 0; i < r->peak_by_line.list.count && !name.known; i++)
+  for (size_t i = 0; i < r->peak_owners.lines.list.count && !name.known; i++)
     vs_group_name_get(call->engine->snapshot, &call->engine->frames, VS_BY_LINE,
-                      &r->peak_by_line.list.data[i], &name);
+                      &r->peak_owners.lines.list.data[i], &name);
   return name.known;
 }
 
@@ -88,7 +88,7 @@ static void put_peak(vs_lines *lines, const vs_told *told, uint64_t requested) {
 
 static void say_peak(vs_lines *lines, const vs_told *told) {
   const vs_report *r = told->report;
-  const vs_groups *owners = &r->peak_by_line;
+  const vs_owners *owners = &r->peak_owners;
   const uint64_t bytes = vs_told_bytes(r->curves.curve[VS_CURVE_REQUESTED].peak);
   const bool is_traced = vs_report_has_trace(r);
   vs_line_begin(lines, is_traced ? VS_LINE_peak : VS_LINE_in_use, VS_TONE_plain);

@@ -12,6 +12,7 @@ BEFORE = "allocated before recording"
 BACKWARD = "backward pass (no Python stack)"
 UNRECORDED = "recorded without stacks"
 BORDER = ("backward pass", "", 0)
+BACKWARD_OF = "backward pass of "
 WHYS = {BEFORE, BACKWARD, UNRECORDED}
 
 SOURCES = (".c", ".cc", ".cpp", ".cxx", ".cu", ".cuh", ".h", ".hh", ".hpp", ".inl", ".rs", ".S")
@@ -62,6 +63,11 @@ def node_of(function):
     name = without_brackets(function)
     found = re.fullmatch(r"torch::autograd::(?:\w+::)*(\w+)::apply", name) or re.match(r"torch::autograd::(Engine::\w+)", name)
     return found[1] if found else None
+
+
+def without_folders(label):
+    """Folders in front of a file tell files of one name apart."""
+    return re.sub(r"^(backward pass of )?\S*[/\\](?=[^\s/\\]+:\d+( |$))", r"\1", label)
 
 
 class Frames:
@@ -123,7 +129,18 @@ class Frames:
             return stack[0][0]
         owner = self.owner(stack)
         is_forward = owner is not None and owner != BORDER and self.owner_place(stack) is None
-        return UNRECORDED if owner is None else f"backward pass of {self.label(owner)}" if is_forward else self.label(owner)
+        return UNRECORDED if owner is None else (BACKWARD_OF if is_forward else "") + self.label(owner)
+
+    def end(self, stack):
+        return self.first(stack, ("user", "library"), ("backward",), ("native",))
+
+    def end_place(self, stack):
+        """The label of the line at which a stack ends, and what tells it from lines with the same label."""
+        function, file, _ = end = self.end(stack)
+        recorded = stack[: stack.index(BORDER)] if BORDER in stack else stack
+        is_forward = end != BORDER and end not in recorded
+        by_line = line_of(end) is not None and self.kind(end) != "backward"
+        return (BACKWARD_OF if is_forward else "") + self.label(end), file if by_line else function
 
     def why(self, stack, is_older):
         """The label of what has no owner. `stack` is None where none was recorded."""
@@ -133,7 +150,7 @@ class Frames:
 
     def shown(self, stack, frames):
         """What is left of a stack in a tree; `frames` is the parameter."""
-        end = self.first(stack, ("user", "library"), ("backward",), ("native",))
+        end = self.end(stack)
         kinds = {"calls": ("user",), "python": ("user", "library")}.get(frames)
         if kinds is None:
             return list(stack)

@@ -16,6 +16,7 @@ import truth
 from allocated import allocated
 from conftest import IS_SANITIZED
 from findings import INFORMATIONAL
+from frames import without_folders
 from normal import normalise
 from run import Run, Stack
 from simulate import EPOCH_US, SimulatedDevice, random_run
@@ -35,11 +36,6 @@ def device_reports(paths):
         report = ask("report", path, "--top", "0")
         for device in [*report["devices"], *([report["host"]] if report["host"] else [])]:
             yield f"{path.name}, device {device['device']}", device, memories(path)[device["device"]], settings
-
-
-def without_folders(label):
-    """Folders in front of a file tell files of one name apart."""
-    return re.sub(r"^(backward pass of )?\S*[/\\](?=[^\s/\\]+:\d+( |$))", r"\1", label)
 
 
 def expect(found, wanted, where):
@@ -91,6 +87,7 @@ def test_peak_allocated_is_what_the_allocator_counted(first, tmp_path):
 
 
 def test_the_trace_and_its_peaks(paths):
+    parted = 0
     for where, device, memory, _ in device_reports(paths):
         expect(device["trace"], figures.trace(memory), where)
         wanted = figures.peak(memory)
@@ -103,6 +100,8 @@ def test_the_trace_and_its_peaks(paths):
         assert found == Counter((row[0], row[1], row[3]) for row in owners), where
         assert all(o["share"] == figures.share(o["bytes"], whole) for o in device["peak"]["owners"]), where
         assert [o["bytes"] for o in device["peak"]["owners"]] == [row[0] for row in owners], where
+        parted += truth.check_parts(device["peak"]["owners"], memory, device["peak"]["event"], where)
+    assert parted != 0
 
 
 def test_the_end(paths):

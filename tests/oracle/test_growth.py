@@ -11,11 +11,12 @@ import shapes
 import truth
 from allocated import allocated_curve
 from figures import only_completion
+from frames import without_folders
 from growth import growth, steps
 from loops import loop_run
 from normal import normalise
 from test_diff import name_of
-from test_figures import expect, without_folders
+from test_figures import expect
 from test_queries import ask, memories, paths  # noqa: F401  (paths is a fixture)
 from writers import WRITERS
 

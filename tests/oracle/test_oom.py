@@ -64,7 +64,7 @@ def rounded(size):
 
 
 def test_the_failed_request(paths):
-    causes = set()
+    causes, parted = set(), 0
     for path, device, memory, reply in cases(paths):
         failures = truth.ooms(memory)
         (oom,) = reply["ooms"]
@@ -82,8 +82,10 @@ def test_the_failed_request(paths):
         owners = truth.owners_at(memory, event)
         assert Counter((o["bytes"], o["count"], o["each_bytes"], o["label"]) for o in oom["owners"]) == Counter(owners), where
         assert oom["owner_count"] == len(owners)
+        parted += truth.check_parts(oom["owners"], memory, event, where)
         causes.add(oom["cause"])
     assert len(causes) >= 3, causes
+    assert parted != 0
 
 
 def test_what_is_full_is_full(paths):

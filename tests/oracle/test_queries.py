@@ -95,6 +95,16 @@ def test_what_was_live(paths):
             assert [g["bytes"] for g in groups] == sorted((g["bytes"] for g in groups), reverse=True)
 
 
+def rows_of(owners):
+    """[(depth, bytes)] of the rows that show owners."""
+    rows = []
+    for owner in owners:
+        parts = [part["bytes"] for part in owner["parts"]]
+        parts = parts if len(parts) <= 6 else [*parts[:5], sum(parts[5:])]
+        rows += [(0, owner["bytes"]), *((1, part) for part in parts)]
+    return rows
+
+
 def checked_causes(path):
     """The causes in the report, after all its figures about failed requests were compared."""
     causes = Counter()
@@ -114,8 +124,9 @@ def checked_causes(path):
             owners = truth.owners_at(memory, oom["event"])
             found = Counter((o["bytes"], o["count"], o["each_bytes"], o["label"]) for o in oom["owners"])
             assert found == Counter(owners) and oom["owner_count"] == len(owners), where
-            shown = [[row["bytes"] for row in line["rows"]] for line in oom["lines"] if line["about"] == "oom_owners"]
-            assert shown == ([[o["bytes"] for o in oom["owners"]]] if sum(o[0] for o in owners) else []), where
+            truth.check_parts(oom["owners"], memory, oom["event"], where)
+            rows = [(row["depth"], row["bytes"]) for line in oom["lines"] if line["about"] == "oom_owners" for row in line["rows"]]
+            assert rows == (rows_of(oom["owners"]) if sum(o[0] for o in owners) else []), where
     return causes
 
 

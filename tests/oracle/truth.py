@@ -8,9 +8,10 @@ free_completed at all, to its free_requested. Both curves are rebuilt backwards 
 the state before the first entry and `curve[i + 1]` the state after entry i.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 from findings import INFORMATIONAL, trust
+from frames import WHYS, without_folders
 from ooms import LOOKED_AT, diagnosis
 from normal import GROWS, SHRINKS, end_sums, normalise
 from ranges import joined, without_range
@@ -113,6 +114,29 @@ def owners_at(memory, event):
         sizes[memory.frames.owner_label(stack)].append(size)
     rows = [(sum(s), len(s), s[0] if len(set(s)) == 1 and s[0] else None, label) for label, s in sizes.items()]
     return sorted(rows, key=lambda row: (-row[0], -row[1], row[3]))
+
+
+def parts_at(memory, event):
+    """Of the owner of more than half of what was alive: bytes, blocks and the size of each, by the line at which its stacks end."""
+    owner, live = owners_at(memory, event)[:1], live_at(memory, event)
+    if not owner or owner[0][0] <= sum(size for _, size, _ in live) // 2:
+        return []
+    sizes = defaultdict(list)
+    for _, size, stack in live:
+        if stack[0][0] not in WHYS and memory.frames.owner_label(stack) == owner[0][3] and memory.frames.end(stack):
+            sizes[memory.frames.end_place(stack)].append(size)
+    rows = [(sum(s), len(s), s[0] if len(set(s)) == 1 and s[0] else None, label) for (label, *_), s in sizes.items()]
+    return rows if len(rows) > 1 else []
+
+
+def check_parts(owners, memory, event, where):
+    """Whether one of a reply's owners has parts, after they were compared."""
+    first, *others = owners or [{"parts": [], "part_count": 0}]
+    found = [(part["bytes"], part["count"], part["each_bytes"], without_folders(part["label"])) for part in first["parts"]]
+    assert Counter(found) == Counter(parts_at(memory, event)), where
+    assert [row[0] for row in found] == sorted((row[0] for row in found), reverse=True) and first["part_count"] == len(found), where
+    assert not any(owner["parts"] or owner["part_count"] for owner in others), where
+    return len(found) != 0
 
 
 def diagnoses(memory, settings):

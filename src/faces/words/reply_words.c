@@ -7,10 +7,16 @@ void vs_words_bytes(const vs_screen *screen, vs_text *text, vs_json bytes) {
 
 void vs_words_label(vs_text *text, vs_json row) { vs_screen_safe(text, vs_reply_str(row, "label")); }
 
-void vs_words_label_cell(vs_table *table, vs_json row) {
-  vs_words_label(vs_table_cell(table), row);
-  vs_screen_safe(vs_table_wide(table), vs_reply_str(row, "long_label"));
+static void label_cell(vs_table *table, const char *indent, vs_json row) {
+  vs_text *text = vs_table_cell(table);
+  vs_text_cstr(text, indent);
+  vs_words_label(text, row);
+  text = vs_table_wide(table);
+  vs_text_cstr(text, indent);
+  vs_screen_safe(text, vs_reply_str(row, "long_label"));
 }
+
+void vs_words_label_cell(vs_table *table, vs_json row) { label_cell(table, "", row); }
 
 void vs_words_frame(vs_text *text, vs_json frame, bool whole_path) {
   const vs_str place = vs_reply_str(frame, "place"), name = vs_reply_str(frame, "name");
@@ -122,7 +128,7 @@ static void put_rows(vs_screen *screen, vs_json rows) {
     vs_text_str(vs_table_cell(&table), vs_reply_str(row, "size"));
     vs_text_str(vs_table_cell(&table), vs_reply_str(row, "percent"));
     vs_table_bar(&table, vs_reply_f64(row, "share"));
-    vs_words_label_cell(&table, row);
+    label_cell(&table, vs_reply_u64(row, "depth") == 0 ? "" : "  ", row);
     if (shows_blocks) vs_text_str(vs_table_cell(&table), vs_reply_str(row, "blocks"));
   }
   vs_table_put(&table);

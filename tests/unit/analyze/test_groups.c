@@ -104,6 +104,79 @@ static void test_by_stack_and_line(void **state) {
   end(&g);
 }
 
+static void expect_part(const vs_owners *owners, size_t at, uint64_t bytes, uint64_t count, uint32_t frame) {
+  assert_true(at < owners->parts.list.count);
+  const vs_group *part = &owners->parts.list.data[at];
+  assert_int_equal(part->bytes, bytes);
+  assert_int_equal(part->count, count);
+  assert_int_equal(part->key, VS_OWNER_frame + frame);
+}
+
+static void find_owners(grouped *g, vs_owners *out) {
+  expect_ok(
+      vs_owners_build(g->m.host, &g->lifetimes, g->live.rows.data, g->live.rows.count, &g->frames, out));
+  assert_int_equal(out->lines.bytes, g->live.bytes);
+}
+
+/* One line of the user that calls a package has more than half: its parts are the lines of the package. */
+static void test_owner_parts(void **state) {
+  (void)state;
+  grouped g = {.m = made_begin()};
+  const uint32_t main = made_frame(&g.m, "main", "/home/user/train.py", 1),
+                 data = made_frame(&g.m, "load", "/home/user/train.py", 9),
+                 again = made_frame(&g.m, "<lambda>", "/home/user/train.py", 1),
+                 model = made_frame(&g.m, "forward", "/v/site-packages/transformers/llama.py", 5),
+                 linear = made_frame(&g.m, "forward", "/v/site-packages/torch/nn/linear.py", 134),
+                 native = made_frame(&g.m, "at::empty(long)", "libtorch.so", 123456);
+  const uint32_t through = made_stack_of(&g.m, (uint32_t[]){native, linear, model, main}, 4),
+                 package = made_stack_of(&g.m, (uint32_t[]){native, model, main}, 3),
+                 own = made_stack_of(&g.m, (uint32_t[]){native, again}, 2),
+                 other = made_stack_of(&g.m, (uint32_t[]){linear, data}, 2);
+  (void)made_alloc(&g.m, 1 << 20, 300, through);
+  (void)made_alloc(&g.m, 2 << 20, 500, package);
+  (void)made_alloc(&g.m, 3 << 20, 300, through);
+  (void)made_alloc(&g.m, 4 << 20, 100, own);
+  (void)made_alloc(&g.m, 5 << 20, 1199, other);
+  begin(&g);
+  vs_owners owners;
+  find_owners(&g, &owners);
+  assert_int_equal(owners.lines.list.count, 2);
+  assert_int_equal(owners.lines.list.data[0].bytes, 1200);
+  assert_int_equal(owners.parts.list.count, 3);
+  assert_int_equal(owners.parts.bytes, 1200);
+  assert_int_equal(owners.parts.count, 4);
+  expect_part(&owners, 0, 600, 2, linear);
+  expect_part(&owners, 1, 500, 1, model);
+  expect_part(&owners, 2, 100, 1, again); /* the line itself */
+  assert_int_equal(owners.parts.list.data[0].each, 300);
+  vs_owners_deinit(g.m.host, &owners);
+  end(&g);
+}
+
+/* Half is not more than half, and one line alone says nothing new. */
+static void test_owners_without_parts(void **state) {
+  (void)state;
+  for (uint64_t other = 800; other <= 801; other++) {
+    grouped g = {.m = made_begin()};
+    const uint32_t main = made_frame(&g.m, "main", "/home/user/train.py", 1),
+                   data = made_frame(&g.m, "load", "/home/user/train.py", 9),
+                   linear = made_frame(&g.m, "forward", "/v/site-packages/torch/nn/linear.py", 134);
+    const uint32_t through = made_stack_of(&g.m, (uint32_t[]){linear, main}, 2),
+                   own = made_stack_of(&g.m, (uint32_t[]){main}, 1),
+                   load = made_stack_of(&g.m, (uint32_t[]){linear, data}, 2);
+    (void)made_alloc(&g.m, 1 << 20, 300, through);
+    (void)made_alloc(&g.m, 2 << 20, 500, own);
+    (void)made_alloc(&g.m, 3 << 20, other, load);
+    begin(&g);
+    vs_owners owners;
+    find_owners(&g, &owners);
+    assert_int_equal(owners.lines.list.count, 2);
+    assert_int_equal(owners.parts.list.count, 0);
+    vs_owners_deinit(g.m.host, &owners);
+    end(&g);
+  }
+}
+
 static void test_by_place(void **state) {
   (void)state;
   grouped g = {.m = made_begin()};
@@ -209,6 +282,8 @@ static void test_names_of_properties(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_by_stack_and_line),
+      cmocka_unit_test(test_owner_parts),
+      cmocka_unit_test(test_owners_without_parts),
       cmocka_unit_test(test_by_place),
       cmocka_unit_test(test_by_name),
       cmocka_unit_test(test_extremes),

@@ -62,7 +62,7 @@ typedef struct failure {
 } failure;
 
 /* Ends the trace with a failed request; `owners` may be NULL, else the caller frees them. */
-static vs_oom fail_in(made *m, failure f, vs_groups *owners) {
+static vs_oom fail_in(made *m, failure f, vs_owners *owners) {
   const bool said = f.device_free != NOT_SAID;
   const uint32_t event = made_event(m, VS_EVENT_OOM, said ? f.device_free : 0, f.size);
   expect_ok(vs_events_set_stream(m->host, &m->snapshot->events, event, f.stream));
@@ -74,7 +74,7 @@ static vs_oom fail_in(made *m, failure f, vs_groups *owners) {
   assert_int_equal(l.ooms.list.count, 1);
   if (owners != NULL) {
     *owners = l.ooms.list.data[0].owners;
-    l.ooms.list.data[0].owners = (vs_groups){0};
+    l.ooms.list.data[0].owners = (vs_owners){0};
   }
   const vs_oom oom = l.ooms.list.data[0];
   look_end(m, &l);
@@ -140,18 +140,18 @@ static void test_owners(void **state) {
   (void)made_alloc(&m, 1080 * MiB, 20 * MiB, mixed);
   (void)made_free(&m, 1080 * MiB,
                   20 * MiB); /* the peak is before the failure, and has another largest owner */
-  vs_groups owners;
+  vs_owners owners;
   (void)fail_in(&m, (failure){.size = 45 * MiB}, &owners);
-  assert_int_equal(owners.by, VS_BY_LINE);
-  assert_int_equal(owners.list.count, 2);
-  assert_int_equal(owners.bytes, 69 * MiB);
-  assert_int_equal(owners.list.data[0].bytes, 60 * MiB);
-  assert_int_equal(owners.list.data[0].count, 6);
-  assert_int_equal(owners.list.data[0].each, 10 * MiB);
-  assert_int_equal(owners.list.data[1].bytes, 9 * MiB);
-  assert_int_equal(owners.list.data[1].count, 2);
-  assert_int_equal(owners.list.data[1].each, 0);
-  vs_groups_deinit(m.host, &owners);
+  assert_int_equal(owners.lines.by, VS_BY_LINE);
+  assert_int_equal(owners.lines.list.count, 2);
+  assert_int_equal(owners.lines.bytes, 69 * MiB);
+  assert_int_equal(owners.lines.list.data[0].bytes, 60 * MiB);
+  assert_int_equal(owners.lines.list.data[0].count, 6);
+  assert_int_equal(owners.lines.list.data[0].each, 10 * MiB);
+  assert_int_equal(owners.lines.list.data[1].bytes, 9 * MiB);
+  assert_int_equal(owners.lines.list.data[1].count, 2);
+  assert_int_equal(owners.lines.list.data[1].each, 0);
+  vs_owners_deinit(m.host, &owners);
   made_end(&m);
 }
 

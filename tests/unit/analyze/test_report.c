@@ -37,9 +37,9 @@ static void test_parts_fit(void **state) {
   assert_int_equal(report.peak_moment, 2);
   assert_int_equal(report.peak_time_us, 30);
   assert_int_equal(report.peak_set.bytes, 7 * MiB);
-  assert_int_equal(report.peak_by_line.list.data[0].bytes, 5 * MiB);
+  assert_int_equal(report.peak_owners.lines.list.data[0].bytes, 5 * MiB);
   vs_group_name name;
-  vs_group_name_get(m.snapshot, &report.frames, VS_BY_LINE, &report.peak_by_line.list.data[0], &name);
+  vs_group_name_get(m.snapshot, &report.frames, VS_BY_LINE, &report.peak_owners.lines.list.data[0], &name);
   expect_str(name.text, "forward");
   assert_int_equal(name.line, 7);
   assert_int_equal(report.fragmentation.all.largest_hole, 18 * MiB);
@@ -83,7 +83,7 @@ static void test_end_state_only(void **state) {
   assert_int_equal(report.peak_moment, VS_AT_START);
   assert_int_equal(report.peak_time_us, VS_NO_TIME);
   assert_int_equal(report.peak_set.rows.count, 1);
-  assert_int_equal(report.peak_by_line.list.data[0].bytes, 19 * MiB);
+  assert_int_equal(report.peak_owners.lines.list.data[0].bytes, 19 * MiB);
   assert_int_equal(report.end.all.rounding, MiB);
   assert_int_equal(report.trust.findings[VS_FINDING_NO_TRACE].count, 1);
   assert_false(report.trust.is_complete);
