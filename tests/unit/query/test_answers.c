@@ -346,6 +346,47 @@ static void the_report_is_about_the_last_failure(void **state) {
   expect_number(report, "devices.0.fragmentation.pinned.0.owner.bytes", 1000); /* the larger one's */
 }
 
+#define CALLS(address, size, line)                                                                        \
+  "{\"action\":\"alloc\",\"addr\":" address ",\"size\":" size                                             \
+  ",\"stream\":0,\"frames\":[{\"name\":\"forward\",\"filename\":\"/v/site-packages/m.py\",\"line\":" line \
+  "},{\"name\":\"main\",\"filename\":\"/u/train.py\",\"line\":3}]},"
+#define ENDS(address, size)                                                                            \
+  ",{\"action\":\"free_requested\",\"addr\":" address ",\"size\":" size ",\"stream\":0,\"frames\":[]}" \
+  ",{\"action\":\"free_completed\",\"addr\":" address ",\"size\":" size ",\"stream\":0,\"frames\":[]}"
+
+static const char seven_parts[] = "{\"segments\":[],\"device_traces\":[[" CALLS("4096", "700", "1")
+    CALLS("5120", "600", "2") CALLS("6144", "500", "3") CALLS("7168", "400", "4") CALLS("8192", "300", "5")
+        CALLS("9216", "200", "6")
+            CALLS("10240", "100",
+                  "7") "{\"action\":\"alloc\",\"addr\":11264,\"size\":50,\"stream\":0,\"frames\":" FRAMES_LOAD
+                       "}" ENDS("4096", "700") ENDS("5120", "600") ENDS("6144", "500") ENDS("7168", "400")
+                           ENDS("8192", "300") ENDS("9216", "200") ENDS("10240", "100")
+                               ENDS("11264", "50") "]]}";
+
+/* One line of the user calls seven of a package: the five largest are shown, and the rest as one. */
+static void the_largest_owner_has_parts(void **state) {
+  (void)state;
+  expect_ok(sample_load(engine, seven_parts, &error));
+  const vs_json report = ask("{\"method\":\"report\",\"params\":{\"device\":0}}");
+  const vs_json peak = line_about(report, "peak"), owners = at(report, "devices.0.peak.owners");
+  static const int64_t bytes[] = {2800, 700, 600, 500, 400, 300, 300, 50};
+  assert_int_equal(vs_json_count(at(peak, "rows")), 8);
+  for (size_t i = 0; i < 8; i++) {
+    const vs_json row = vs_json_at(at(peak, "rows"), i);
+    expect_number(row, "bytes", bytes[i]);
+    expect_number(row, "depth", i == 0 || i == 7 ? 0 : 1);
+  }
+  expect_word(peak, "rows.0.label", "/u/train.py:3 main");
+  expect_word(peak, "rows.1.label", "m.py:1 forward");
+  expect_word(peak, "rows.6.label", "2 other lines");
+  expect_null(peak, "rows.1.filter"); /* "line" in a filter is a line of the user */
+  expect_number(owners, "0.part_count", 7);
+  assert_int_equal(vs_json_count(at(owners, "0.parts")), 7);
+  expect_number(owners, "0.parts.6.bytes", 100);
+  expect_number(owners, "0.parts.6.key.line", 7);
+  expect_number(owners, "1.part_count", 0);
+}
+
 /* 20 MiB are cached on stream 7, and a request of 10 MiB on stream 0 or 7 failed. */
 #define CACHED_ELSEWHERE(more, stream)                                                                     \
   "{\"segments\":[{\"device\":0,\"address\":4096,\"total_size\":20971520,\"stream\":7,\"segment_type\":"   \
@@ -445,6 +486,7 @@ int main(void) {
       ENGINE_TEST(sql_is_one_statement_a_line),
       ENGINE_TEST(tables_hold_all_devices_or_one),
       ENGINE_TEST(the_report_is_about_the_last_failure),
+      ENGINE_TEST(the_largest_owner_has_parts),
       ENGINE_TEST(the_cache_of_another_stream_is_no_use),
       ENGINE_TEST(growth_of_few_steps_is_not_told),
       ENGINE_TEST(averages_are_rounded_to_the_nearest_byte),
