@@ -345,7 +345,7 @@ bool vs_frames_user_place(vs_frames *frames, uint32_t stack, uint32_t *place) {
   return true;
 }
 
-uint32_t vs_frames_end(vs_frames *frames, vs_list stack) {
+uint32_t vs_frames_innermost_place(vs_frames *frames, vs_list stack) {
   uint32_t best = stack.count;
   vs_frame_kind most = VS_FRAME_KIND_noise;
   for (uint32_t i = 0; i < stack.count && most < VS_FRAME_KIND_library; i++) {
@@ -355,6 +355,13 @@ uint32_t vs_frames_end(vs_frames *frames, vs_list stack) {
     best = i;
   }
   return best;
+}
+
+uint32_t vs_frames_innermost(vs_frames *frames, uint32_t stack) {
+  const vs_list list = vs_stacks_at(&frames->snapshot->stacks, stack);
+  const uint32_t place = vs_frames_innermost_place(frames, list);
+  VS_ASSERT((place == list.count) == (vs_frames_user(frames, stack) == VS_NO_FRAME));
+  return place == list.count ? VS_NO_FRAME : list.items[place];
 }
 
 /* ---- files of one name ------------------------------------------------------------------------------------ */

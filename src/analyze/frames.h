@@ -75,9 +75,11 @@ uint32_t vs_frames_user(vs_frames *frames, uint32_t stack);
 /* The index of that frame in the stack. False if there is none, or if it is a line of the forward pass. */
 bool vs_frames_user_place(vs_frames *frames, uint32_t stack, uint32_t *place);
 
-/* The index of the frame at which a stack ends in answers that look below the user's line: its innermost Python frame, else its
- * innermost node of the backward pass, else its innermost C++ frame; stack.count if all its frames are noise. */
-uint32_t vs_frames_end(vs_frames *frames, vs_list stack);
+/* The index of the innermost frame that says what allocated, also inside of packages: the innermost Python frame, else the innermost
+ * node of the backward pass, else the innermost C++ frame; stack.count if all its frames are noise. */
+uint32_t vs_frames_innermost_place(vs_frames *frames, vs_list stack);
+/* That frame; VS_NO_FRAME where the stack is attributed to none, either. */
+uint32_t vs_frames_innermost(vs_frames *frames, uint32_t stack);
 
 /* ---- texts, written to a text without a writer: "train.py:42" and "forward", "" and "at::native::empty_cuda",
  * "backward pass" and "MulBackward0" */

@@ -3,10 +3,9 @@
 #include "base/text.h"
 
 static const char *const NAMES[VS_GROUP_BYS] = {
-    [VS_BY_STACK] = "stack",       [VS_BY_LINE] = "line",
-    [VS_BY_STREAM] = "stream",     [VS_BY_POOL] = "pool",
-    [VS_BY_SIZE] = "size",         [VS_BY_CATEGORY] = "category",
-    [VS_BY_METADATA] = "metadata", [VS_BY_ANNOTATION] = "annotation",
+    [VS_BY_STACK] = "stack",       [VS_BY_LINE] = "line",         [VS_BY_INNERMOST] = "innermost",
+    [VS_BY_STREAM] = "stream",     [VS_BY_POOL] = "pool",         [VS_BY_SIZE] = "size",
+    [VS_BY_CATEGORY] = "category", [VS_BY_METADATA] = "metadata", [VS_BY_ANNOTATION] = "annotation",
     [VS_BY_LIFETIME] = "lifetime",
 };
 
@@ -37,7 +36,8 @@ static uint32_t power_of_ten(uint64_t number) {
 static uint32_t bound_of(const vs_snapshot *s, vs_group_by by) {
   switch (by) {
     case VS_BY_STACK: return VS_OWNER_frame + vs_lists_count(&s->stacks.lists);
-    case VS_BY_LINE: return VS_OWNER_frame + (uint32_t)s->stacks.frames.count;
+    case VS_BY_LINE:
+    case VS_BY_INNERMOST: return VS_OWNER_frame + (uint32_t)s->stacks.frames.count;
     case VS_BY_STREAM: return (uint32_t)s->streams.count + 1;
     case VS_BY_POOL: return (uint32_t)s->pools.count + 1;
     case VS_BY_SIZE: return 64;
@@ -49,9 +49,11 @@ static uint32_t bound_of(const vs_snapshot *s, vs_group_by by) {
   return VS_LIVES_KINDS;
 }
 
+static bool is_by_line(vs_group_by by) { return by == VS_BY_LINE || by == VS_BY_INNERMOST; }
+
 static vs_status prepare(vs_keys *keys) {
   if (keys->by == VS_BY_ANNOTATION) return vs_named_ranges_build(keys->host, keys->slice, &keys->ranges);
-  if (keys->by != VS_BY_LINE) return VS_OK;
+  if (!is_by_line(keys->by)) return VS_OK;
   const size_t stacks = vs_lists_count(&keys->slice->snapshot->stacks.lists);
   VS_TRY(vs_vec_reserve(keys->host, &keys->line_of_stack, stacks));
   memset(keys->line_of_stack.data, 0, stacks * sizeof *keys->line_of_stack.data);
@@ -62,7 +64,7 @@ static vs_status prepare(vs_keys *keys) {
 vs_status vs_keys_init(vs_keys *keys, const vs_host *host, const vs_slice *slice, vs_group_by by,
                        vs_frames *frames) {
   *keys = (vs_keys){.host = host, .slice = slice, .by = by, .frames = frames};
-  if ((by == VS_BY_LINE || by == VS_BY_STACK) && frames == NULL) return VS_BAD_ARGUMENT;
+  if ((is_by_line(by) || by == VS_BY_STACK) && frames == NULL) return VS_BAD_ARGUMENT;
   keys->bound = bound_of(slice->snapshot, by);
   const vs_status status = prepare(keys);
   if (status != VS_OK) vs_keys_deinit(keys);
@@ -102,16 +104,18 @@ static vs_status line_key(vs_keys *keys, uint32_t frame, uint32_t *key) {
   return VS_OK;
 }
 
-/* Determines the key of a stack's user frame. The stack must have one. */
+/* Determines the key of a stack's user frame, or of its innermost one. The stack must have one. */
 static vs_status find_line(vs_keys *keys, uint32_t stack, uint32_t *key) {
-  VS_ASSERT(stack < keys->line_of_stack.count && vs_frames_user(keys->frames, stack) != VS_NO_FRAME);
-  VS_TRY(line_key(keys, vs_frames_user(keys->frames, stack), key));
+  const uint32_t frame =
+      keys->by == VS_BY_LINE ? vs_frames_user(keys->frames, stack) : vs_frames_innermost(keys->frames, stack);
+  VS_ASSERT(stack < keys->line_of_stack.count && frame != VS_NO_FRAME);
+  VS_TRY(line_key(keys, frame, key));
   keys->line_of_stack.data[stack] = 1 + *key;
   return VS_OK;
 }
 
 static vs_status owner_key(vs_keys *keys, const vs_keyed *what, uint32_t *key) {
-  if (keys->by == VS_BY_LINE && keys->line_of_stack.data[what->stack] != 0) {
+  if (is_by_line(keys->by) && keys->line_of_stack.data[what->stack] != 0) {
     *key = keys->line_of_stack.data[what->stack] - 1;
     return VS_OK;
   }
@@ -135,7 +139,8 @@ vs_status vs_key_of(vs_keys *keys, const vs_keyed *what, uint32_t *key) {
   const bool has_start = what->start != VS_NO_EVENT;
   switch (keys->by) {
     case VS_BY_STACK:
-    case VS_BY_LINE: return owner_key(keys, what, key);
+    case VS_BY_LINE:
+    case VS_BY_INNERMOST: return owner_key(keys, what, key);
     case VS_BY_STREAM: *key = what->stream; break;
     case VS_BY_POOL: *key = what->pool; break;
     case VS_BY_SIZE: *key = exponent(what->size); break;
@@ -264,27 +269,15 @@ vs_status vs_groups_build(const vs_host *host, const vs_lifetimes *lifetimes, co
   return vs_groups_build_weighed(host, lifetimes, rows, NULL, count, by, frames, out);
 }
 
-/* ---- parts of the largest owner */
+/* ---- owners */
 
-/* The line at which the stack of an allocation of `owner` ends; `*is_part` is false for those of other owners. */
-static vs_status part_key(vs_keys *owners, vs_keys *ends, const vs_keyed *what, uint32_t owner, bool *is_part,
-                          uint32_t *key) {
-  VS_TRY(vs_key_of(owners, what, key));
-  *is_part = *key == owner;
-  if (!*is_part) return VS_OK;
-  const vs_list stack = vs_stacks_at(&ends->slice->snapshot->stacks, what->stack);
-  const uint32_t end = vs_frames_end(ends->frames, stack);
-  VS_ASSERT(end < stack.count);
-  return line_key(ends, stack.items[end], key);
-}
-
-static vs_status add_parts(builder *b, vs_keys *owners, const uint32_t *rows, size_t count, uint32_t owner) {
+static vs_status add_parts(builder *b, vs_keys *lines, const uint32_t *rows, size_t count, uint32_t owner) {
   for (size_t i = 0; i < count; i++) {
     const vs_keyed keyed = vs_keyed_lifetime(b->lifetimes, NULL, rows[i]);
-    bool is_part;
     uint32_t key;
-    VS_TRY(part_key(owners, &b->keys, &keyed, owner, &is_part, &key));
-    if (!is_part) continue;
+    VS_TRY(vs_key_of(lines, &keyed, &key));
+    if (key != owner) continue;
+    VS_TRY(vs_key_of(&b->keys, &keyed, &key));
     VS_TRY(add(b, key, keyed.size, keyed.stack));
     b->out->bytes = vs_sat_add_u64(b->out->bytes, keyed.size);
     b->out->count++;
@@ -295,12 +288,12 @@ static vs_status add_parts(builder *b, vs_keys *owners, const uint32_t *rows, si
 static vs_status build_parts(const vs_host *host, const vs_lifetimes *lifetimes, const uint32_t *rows,
                              size_t count, vs_frames *frames, vs_owners *out) {
   const vs_group *owner = out->lines.list.count == 0 ? NULL : &out->lines.list.data[0];
-  out->parts = (vs_groups){.by = VS_BY_LINE};
+  out->parts = (vs_groups){.by = VS_BY_INNERMOST};
   if (owner == NULL || owner->key < VS_OWNER_frame || owner->bytes <= out->lines.bytes / 2) return VS_OK;
   builder b = {.host = host, .lifetimes = lifetimes, .out = &out->parts, .keys.host = host};
   vs_keys lines;
   vs_status status = vs_keys_init(&lines, host, lifetimes->slice, VS_BY_LINE, frames);
-  if (status == VS_OK) status = vs_keys_init(&b.keys, host, lifetimes->slice, VS_BY_LINE, frames);
+  if (status == VS_OK) status = vs_keys_init(&b.keys, host, lifetimes->slice, VS_BY_INNERMOST, frames);
   if (status == VS_OK) status = add_parts(&b, &lines, rows, count, owner->key);
   vs_vec_free(host, &b.largest);
   vs_map_deinit(host, &b.by_key);
@@ -370,8 +363,9 @@ void vs_group_name_get(const vs_snapshot *snapshot, vs_frames *frames, vs_group_
   switch (by) {
     case VS_BY_STACK:
     case VS_BY_LINE:
+    case VS_BY_INNERMOST:
       if (key < VS_OWNER_frame) out->text = vs_str_from(vs_owner_words((vs_owner_kind)key));
-      else if (by == VS_BY_LINE) frame_name(frames, key - VS_OWNER_frame, out);
+      else if (is_by_line(by)) frame_name(frames, key - VS_OWNER_frame, out);
       else frame_name(frames, vs_frames_user(frames, key - VS_OWNER_frame), out);
       break;
     case VS_BY_STREAM:

@@ -8,6 +8,8 @@
  *                function, those of the backward pass by node. A
  *                line of the forward pass whose backward pass
  *                allocates is a group apart from the line itself
+ *   INNERMOST    the same for the innermost frame, also of a       likewise
+ *                package (vs_frames_innermost)
  *   STREAM       index into streams                               -
  *   POOL         1 + index into pools                             0: unknown
  *   SIZE         exponent: sizes in [2^key, 2^(key+1))            0 is also size 0
@@ -27,6 +29,7 @@
 typedef enum vs_group_by {
   VS_BY_STACK,
   VS_BY_LINE,
+  VS_BY_INNERMOST,
   VS_BY_STREAM,
   VS_BY_POOL,
   VS_BY_SIZE,
@@ -44,7 +47,7 @@ enum {
   VS_LIVES_KINDS = 42
 };
 
-/* "stack", "line", "stream", "pool", "size", "category", "metadata", "annotation", "lifetime"; false if `name` is none of them. */
+/* "stack", "line", "innermost", "stream", "pool", "size", "category", "metadata", "annotation", "lifetime"; false if `name` is none of them. */
 const char *vs_group_by_name(vs_group_by by);
 bool vs_group_by_find(vs_str name, vs_group_by *by);
 
@@ -62,14 +65,14 @@ typedef struct vs_keys {
   const vs_host *host;
   const vs_slice *slice;
   vs_group_by by;
-  vs_frames *frames; /* for VS_BY_LINE and VS_BY_STACK */
+  vs_frames *frames; /* for VS_BY_STACK, VS_BY_LINE and VS_BY_INNERMOST */
   uint32_t bound;
   VS_VEC(uint32_t) line_of_stack; /* 0: not determined yet, else 1 + key */
   vs_map lines;                   /* hash of a frame's place -> frame, the first one met there */
   vs_named_ranges ranges;
 } vs_keys;
 
-/* `frames` is used for VS_BY_LINE and VS_BY_STACK only, and may be NULL otherwise. */
+/* `frames` is used for VS_BY_STACK, VS_BY_LINE and VS_BY_INNERMOST only, and may be NULL otherwise. */
 VS_MUST_CHECK vs_status vs_keys_init(vs_keys *keys, const vs_host *host, const vs_slice *slice,
                                      vs_group_by by, vs_frames *frames);
 void vs_keys_deinit(vs_keys *keys);
@@ -110,11 +113,10 @@ void vs_groups_deinit(const vs_host *host, vs_groups *groups);
  *
  * A program that leaves its work to a package, as to a trainer, has one line for nearly all of its memory. */
 
+/* `parts` are of the first of `lines`, where it has more than half of their bytes: by innermost line. There are no groups where it
+ * has less, or has one such line only. */
 typedef struct vs_owners {
-  vs_groups lines;
-  vs_groups
-      parts; /* of the first of `lines`, where it has more than half of their bytes: by the line at which the stack ends
-                    * (vs_frames_end), with keys of VS_BY_LINE; without groups where it has less, or ends at one line only */
+  vs_groups lines, parts;
 } vs_owners;
 
 /* `rows` as for vs_groups_build. */

@@ -284,7 +284,7 @@ static size_t seen_by_term(const vs_snapshot *snapshot) {
 /* Whether results of a term are remembered in `seen`: those about stacks, because there are far fewer stacks than
  * rows. */
 static bool is_remembered(const vs_term *term) {
-  return term->key == VS_FILTER_TEXT || term->key == VS_FILTER_line;
+  return term->key == VS_FILTER_TEXT || term->key == VS_FILTER_line || term->key == VS_FILTER_innermost;
 }
 
 bool vs_filter_asks(const vs_filter *filter, vs_filter_key key) {
@@ -345,9 +345,11 @@ static bool line_matches(const vs_filter *filter, const vs_snapshot *snapshot, c
                          uint8_t *seen, uint32_t stack) {
   uint8_t *answer = &seen[vs_strings_count(&snapshot->strings) + stack];
   VS_ASSERT(stack < vs_lists_count(&snapshot->stacks.lists));
-  if (*answer == NOT_SEEN)
-    *answer = is_line(filter->frames, vs_frames_user(filter->frames, stack), text_of(filter, term)) ? SEEN_YES
-                                                                                                    : SEEN_NO;
+  if (*answer == NOT_SEEN) {
+    const uint32_t frame = term->key == VS_FILTER_line ? vs_frames_user(filter->frames, stack)
+                                                       : vs_frames_innermost(filter->frames, stack);
+    *answer = is_line(filter->frames, frame, text_of(filter, term)) ? SEEN_YES : SEEN_NO;
+  }
   return (*answer == SEEN_YES) == (term->comparison == VS_EQUAL);
 }
 
@@ -399,7 +401,8 @@ static bool term_keeps(const vs_filter *filter, const vs_snapshot *snapshot, con
     case VS_FILTER_annotation: return name_matches(filter, term, row->annotation);
     case VS_FILTER_stack: return compare(term->comparison, row->stack, term->number);
     case VS_FILTER_lifetime: return compare(term->comparison, row->lifetime_us, term->number);
-    case VS_FILTER_line: return line_matches(filter, snapshot, term, seen, row->stack);
+    case VS_FILTER_line:
+    case VS_FILTER_innermost: return line_matches(filter, snapshot, term, seen, row->stack);
     default: return stack_has(snapshot, seen, row->stack, text_of(filter, term));
   }
 }

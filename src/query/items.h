@@ -11,8 +11,8 @@
 enum {
   VS_SEGMENT_ITEM_KEYS = 1 << VS_FILTER_size | 1 << VS_FILTER_stream | 1 << VS_FILTER_address |
                          1 << VS_FILTER_pool | 1 << VS_FILTER_event | 1 << VS_FILTER_stack |
-                         1 << VS_FILTER_line | 1 << VS_FILTER_annotation | 1 << VS_FILTER_lifetime |
-                         1 << VS_FILTER_row | 1 << VS_FILTER_name,
+                         1 << VS_FILTER_line | 1 << VS_FILTER_innermost | 1 << VS_FILTER_annotation |
+                         1 << VS_FILTER_lifetime | 1 << VS_FILTER_row | 1 << VS_FILTER_name,
   VS_ALLOCATION_KEYS = VS_SEGMENT_ITEM_KEYS | 1 << VS_FILTER_category | 1 << VS_FILTER_metadata,
   VS_LIVE_KEYS = VS_ALLOCATION_KEYS | 1 << VS_FILTER_state,
 };

@@ -124,9 +124,9 @@ void vs_line_group_row(vs_lines *lines, vs_group_by by, const vs_group *group, u
   vs_jsonw_object_end(lines->call->json);
 }
 
-static void part_row(vs_lines *lines, const vs_group *part, uint64_t whole) {
+static void part_row(vs_lines *lines, const vs_group *owner, const vs_group *part, uint64_t whole) {
   group_row_begin(lines, 1, part, whole);
-  vs_reply_part_name(lines->call, part);
+  vs_reply_part_name(lines->call, owner, part);
   vs_jsonw_object_end(lines->call->json);
 }
 
@@ -149,12 +149,12 @@ void vs_line_rest_row(vs_lines *lines, uint64_t bytes, uint64_t count, const cha
   rest_row(lines, 0, bytes, count, noun, whole);
 }
 
-static void part_rows(vs_lines *lines, const vs_groups *parts, uint64_t whole) {
+static void part_rows(vs_lines *lines, const vs_group *owner, const vs_groups *parts, uint64_t whole) {
   enum { MOST = 6 };
   const size_t shown = parts->list.count <= MOST ? parts->list.count : MOST - 1;
   uint64_t rest = parts->bytes;
   for (size_t i = 0; i < shown; i++) {
-    part_row(lines, &parts->list.data[i], whole);
+    part_row(lines, owner, &parts->list.data[i], whole);
     rest -= vs_min_u64(parts->list.data[i].bytes, rest);
   }
   if (parts->list.count > shown) rest_row(lines, 1, rest, parts->list.count - shown, "other line", whole);
@@ -166,7 +166,7 @@ void vs_line_owner_rows(vs_lines *lines, const vs_owners *owners) {
   uint64_t rest = of->bytes;
   for (size_t i = 0; i < shown; i++) {
     vs_line_group_row(lines, VS_BY_LINE, &of->list.data[i], of->bytes);
-    if (i == 0) part_rows(lines, &owners->parts, of->bytes);
+    if (i == 0) part_rows(lines, &of->list.data[0], &owners->parts, of->bytes);
     rest -= vs_min_u64(of->list.data[i].bytes, rest);
   }
   if (of->list.count > shown) vs_line_rest_row(lines, rest, of->list.count - shown, "other line", of->bytes);

@@ -113,7 +113,7 @@ static vs_status enter(tree *t, const vs_group *group, uint32_t call, uint32_t *
 
 static vs_status add_stack(tree *t, const vs_group *group) {
   const vs_list list = vs_stacks_at(&t->frames->snapshot->stacks, group->stack);
-  const uint32_t end = vs_frames_end(t->frames, list);
+  const uint32_t end = vs_frames_innermost_place(t->frames, list);
   VS_ASSERT(end <= list.count && t->nodes.count > 0);
   uint32_t at = 0, call;
   count_in(&t->nodes.data[0], group);

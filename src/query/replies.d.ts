@@ -15,7 +15,7 @@ declare namespace Replies {
   type Json = unknown;
   type DeviceNumber = int | "host";
   type Pool = [int, int];
-  type ByName = "stack" | "line" | "stream" | "pool" | "size" | "category" | "metadata" | "annotation" | "lifetime";
+  type ByName = "stack" | "line" | "innermost" | "stream" | "pool" | "size" | "category" | "metadata" | "annotation" | "lifetime";
   type ColourName = ByName | "allocation";
   type MeasureName = "live" | "grown" | "freed" | "allocated" | "average";
   type DrawnName = "allocations" | "segments";

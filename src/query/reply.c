@@ -164,7 +164,8 @@ static void put_label(vs_call *call, vs_group_by by, const vs_group_name *name, 
   }
   switch (by) {
     case VS_BY_STACK:
-    case VS_BY_LINE: vs_frames_put_owning(&call->engine->frames, text, name->frame, path); break;
+    case VS_BY_LINE:
+    case VS_BY_INNERMOST: vs_frames_put_owning(&call->engine->frames, text, name->frame, path); break;
     case VS_BY_STREAM: vs_text_format(text, "stream %U", name->numbers[0]); break;
     case VS_BY_POOL: vs_text_format(text, "pool (%U, %U)", name->numbers[0], name->numbers[1]); break;
     case VS_BY_SIZE:
@@ -189,6 +190,7 @@ static void group_key(vs_call *call, vs_group_by by, const vs_group *group, cons
   switch (by) {
     case VS_BY_STACK: vs_jsonw_u64(json, group->stack); break;
     case VS_BY_LINE:
+    case VS_BY_INNERMOST:
       vs_jsonw_object_begin(json);
       vs_reply_frame(call, name->frame);
       vs_jsonw_object_end(json);
@@ -230,7 +232,8 @@ static bool put_filter(vs_call *call, vs_group_by by, const vs_group *group, con
   switch (by) {
     case VS_BY_STACK: vs_text_format(text, "stack=%u", group->stack); return true;
     case VS_BY_LINE:
-      vs_text_cstr(text, "line=");
+    case VS_BY_INNERMOST:
+      vs_text_format(text, "%s=", vs_group_by_name(by));
       if (!name->has_line) return put_quoted(text, name->text);
       vs_text_byte(text, '"');
       if (name->is_forward) vs_text_cstr(text, VS_BACKWARD_OF);
@@ -255,12 +258,17 @@ static bool put_filter(vs_call *call, vs_group_by by, const vs_group *group, con
   return false;
 }
 
-/* "filter": a filter that keeps exactly the members of a group; null if there is none. */
+/* "filter": what the scratch has; null if it is empty. */
+static void reply_filter(vs_call *call) {
+  if (call->scratch.bytes.count == 0) vs_jsonw_member_null(call->json, "filter");
+  else vs_reply_scratch(call, "filter");
+}
+
+/* A filter that keeps exactly the members of a group; null if there is none. */
 static void group_filter(vs_call *call, vs_group_by by, const vs_group *group, const vs_group_name *name) {
   if (by == VS_BY_POOL && !name->known) vs_text_cstr(&call->scratch, "pool=none");
   else if (!name->known || !put_filter(call, by, group, name)) call->scratch.bytes.count = 0;
-  if (call->scratch.bytes.count == 0) vs_jsonw_member_null(call->json, "filter");
-  else vs_reply_scratch(call, "filter");
+  reply_filter(call);
 }
 
 void vs_put_group_label(vs_call *call, vs_group_by by, const vs_group *group) {
@@ -291,11 +299,13 @@ void vs_reply_group_name(vs_call *call, vs_group_by by, const vs_group *group) {
   group_filter(call, by, group, &name);
 }
 
-/* Without a filter: "line" in filters is the user's line. */
-void vs_reply_part_name(vs_call *call, const vs_group *part) {
+void vs_reply_part_name(vs_call *call, const vs_group *owner, const vs_group *part) {
   vs_group_name name;
-  group_words(call, VS_BY_LINE, part, &name);
-  vs_jsonw_member_null(call->json, "filter");
+  group_words(call, VS_BY_INNERMOST, part, &name);
+  const bool has_owner = vs_put_group_filter(call, VS_BY_LINE, owner);
+  vs_text_byte(&call->scratch, ' ');
+  if (!has_owner || !put_filter(call, VS_BY_INNERMOST, part, &name)) call->scratch.bytes.count = 0;
+  reply_filter(call);
 }
 
 static void group_figures(vs_call *call, const vs_group *group, uint64_t whole) {
@@ -322,12 +332,13 @@ size_t vs_reply_at_most(const vs_call *call, size_t count) {
   return (size_t)(top != 0 && top < count ? top : count);
 }
 
-static void owner_parts(vs_call *call, const vs_groups *parts, size_t shown, uint64_t whole) {
+static void owner_parts(vs_call *call, const vs_group *owner, const vs_groups *parts, size_t shown,
+                        uint64_t whole) {
   vs_reply_array_begin(call->json, "parts");
   for (size_t i = 0; i < shown; i++) {
     const vs_group *part = &parts->list.data[i];
     vs_jsonw_object_begin(call->json);
-    vs_reply_part_name(call, part);
+    vs_reply_part_name(call, owner, part);
     group_figures(call, part, whole);
     vs_reply_u64_or_null(call->json, "each_bytes", part->each != 0, part->each);
     vs_jsonw_object_end(call->json);
@@ -350,7 +361,7 @@ void vs_reply_owners(vs_call *call, const vs_owners *owners, bool is_known) {
     vs_jsonw_object_begin(json);
     vs_reply_group_members(call, VS_BY_LINE, owner, lines->bytes);
     vs_reply_u64_or_null(json, "each_bytes", owner->each != 0, owner->each);
-    owner_parts(call, &owners->parts, vs_reply_at_most(call, parts), lines->bytes);
+    owner_parts(call, owner, &owners->parts, vs_reply_at_most(call, parts), lines->bytes);
     vs_jsonw_member_u64(json, "part_count", parts);
     vs_jsonw_object_end(json);
   }

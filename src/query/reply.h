@@ -70,7 +70,7 @@ void vs_reply_group_value(vs_call *call, vs_group_by by, const vs_group *group, 
 /* How many of `count` rows a reply has by the request's "top". */
 size_t vs_reply_at_most(const vs_call *call, size_t count);
 /* The same for a part of an owner (vs_owners). */
-void vs_reply_part_name(vs_call *call, const vs_group *part);
+void vs_reply_part_name(vs_call *call, const vs_group *owner, const vs_group *part);
 /* "owners" and "owner_count": `top` of the lines, with the bytes of each block where all are equal, and `top` of the parts; null where they are unknown. */
 void vs_reply_owners(vs_call *call, const vs_owners *owners, bool is_known);
 

@@ -7,7 +7,7 @@
 
 /* The keys of filters that each table has: bits 1 << vs_filter_key. */
 enum {
-  VS_STACK_KEYS = 1 << VS_FILTER_stack | 1 << VS_FILTER_line,
+  VS_STACK_KEYS = 1 << VS_FILTER_stack | 1 << VS_FILTER_line | 1 << VS_FILTER_innermost,
   VS_EVENT_KEYS = VS_STACK_KEYS | 1 << VS_FILTER_size | 1 << VS_FILTER_stream | 1 << VS_FILTER_address |
                   1 << VS_FILTER_event | 1 << VS_FILTER_pool | 1 << VS_FILTER_action |
                   1 << VS_FILTER_category | 1 << VS_FILTER_metadata,

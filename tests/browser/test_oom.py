@@ -233,6 +233,22 @@ def test_the_legend_is_sorted_by_what_it_shows(open_page, demo):
     assert shown == expected and expected != [group["label"] for group in groups]
 
 
+def test_the_legend_splits_a_line_that_calls_a_package(open_page, snapshot):
+    events = device_trace([40, 60, 30])
+    for number, event in enumerate(events):
+        event["frames"] = [{"filename": "/v/site-packages/layers.py", "line": 10 + number // 2, "name": "forward"},
+                           {"filename": "/home/me/train.py", "line": 3, "name": "main"}]
+    path = snapshot("package.pickle", events)
+    page = open_page().choose(path).wait_for_picture().settle()
+    assert page.tab.locator(".legend-groups .legend-label").all_text_contents() == ["train.py:3 main"]
+    page.tab.click(".legend-split")
+    page.tab.wait_for_function("document.querySelectorAll('.legend-groups .legend-bytes').length === 3")
+    page.settle()
+    assert page.tab.locator(".legend-groups .legend-label").all_text_contents() == [f"layers.py:{line} forward" for line in (11, 10, 12)]
+    assert page.tab.locator(".legend-split").count() == 0
+    page.wait_for_address("by=innermost")
+
+
 CUT_LINES = """() => [...document.querySelectorAll(".place-line")].filter((line) => {
   if (!line.checkVisibility()) return false;
   const box = line.getBoundingClientRect();

@@ -131,16 +131,20 @@ class Frames:
         is_forward = owner is not None and owner != BORDER and self.owner_place(stack) is None
         return UNRECORDED if owner is None else (BACKWARD_OF if is_forward else "") + self.label(owner)
 
-    def end(self, stack):
+    def innermost(self, stack):
         return self.first(stack, ("user", "library"), ("backward",), ("native",))
 
-    def end_place(self, stack):
-        """The label of the line at which a stack ends, and what tells it from lines with the same label."""
-        function, file, _ = end = self.end(stack)
+    def innermost_place(self, stack):
+        """The label of the innermost line, and what tells it from lines with the same label."""
+        if stack[0][0] in WHYS:
+            return stack[0][0], None
+        found = self.innermost(stack)
+        if found is None:
+            return UNRECORDED, None
         recorded = stack[: stack.index(BORDER)] if BORDER in stack else stack
-        is_forward = end != BORDER and end not in recorded
-        by_line = line_of(end) is not None and self.kind(end) != "backward"
-        return (BACKWARD_OF if is_forward else "") + self.label(end), file if by_line else function
+        is_forward = found != BORDER and found not in recorded
+        by_line = line_of(found) is not None and self.kind(found) != "backward"
+        return (BACKWARD_OF if is_forward else "") + self.label(found), found[1] if by_line else found[0]
 
     def why(self, stack, is_older):
         """The label of what has no owner. `stack` is None where none was recorded."""
@@ -150,7 +154,7 @@ class Frames:
 
     def shown(self, stack, frames):
         """What is left of a stack in a tree; `frames` is the parameter."""
-        end = self.end(stack)
+        end = self.innermost(stack)
         kinds = {"calls": ("user",), "python": ("user", "library")}.get(frames)
         if kinds is None:
             return list(stack)

@@ -19,7 +19,7 @@ import shapes
 import truth
 from conftest import IS_SANITIZED, real_snapshots
 from failing import FAILING as FAILING_BY_HAND
-from frames import WHYS
+from frames import WHYS, without_folders
 from normal import HOST, normalise
 from simulate import random_run, sample_run
 from writers import WRITERS
@@ -93,6 +93,10 @@ def test_what_was_live(paths):
             expected = truth.groups_by_stack(live)
             assert Counter((g["bytes"], g["count"]) for g in groups) == Counter(g[:2] for g in expected)
             assert [g["bytes"] for g in groups] == sorted((g["bytes"] for g in groups), reverse=True)
+            if at == "peak":
+                found = ask("blocks", path, *where, "--by", "innermost")["groups"]
+                expected = [(size, count, label) for size, count, _, label in truth.innermost_rows(memory, live)]
+                assert Counter((g["bytes"], g["count"], without_folders(g["label"])) for g in found) == Counter(expected)
 
 
 def rows_of(owners):
@@ -125,6 +129,9 @@ def checked_causes(path):
             found = Counter((o["bytes"], o["count"], o["each_bytes"], o["label"]) for o in oom["owners"])
             assert found == Counter(owners) and oom["owner_count"] == len(owners), where
             truth.check_parts(oom["owners"], memory, oom["event"], where)
+            for part in oom["owners"][0]["parts"][:2] if oom["owners"] else []:
+                kept = ask("blocks", path, "--device", str(device["device"]), "--at", str(oom["event"]), "--filter", part["filter"])
+                assert (kept["count"], kept["bytes"]) == (part["count"], part["bytes"]), (where, part["filter"])
             rows = [(row["depth"], row["bytes"]) for line in oom["lines"] if line["about"] == "oom_owners" for row in line["rows"]]
             assert rows == (rows_of(oom["owners"]) if sum(o[0] for o in owners) else []), where
     return causes

@@ -438,7 +438,7 @@ def test_groups_and_their_colours(cases):
 
 def test_a_groups_filter_keeps_its_members(cases):
     for case in cases:
-        for by in ("stack", "line", "stream", "pool", "size", "annotation", "lifetime"):
+        for by in ("stack", "line", "innermost", "stream", "pool", "size", "annotation", "lifetime"):
             for group in case.ask("groups", by=by, top=6)["groups"]:
                 if group["filter"] is not None:
                     kept = case.ask("allocations", filter=group["filter"], top=1)

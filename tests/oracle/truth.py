@@ -116,16 +116,20 @@ def owners_at(memory, event):
     return sorted(rows, key=lambda row: (-row[0], -row[1], row[3]))
 
 
-def parts_at(memory, event):
-    """Of the owner of more than half of what was alive: bytes, blocks and the size of each, by the line at which its stacks end."""
-    owner, live = owners_at(memory, event)[:1], live_at(memory, event)
-    if not owner or owner[0][0] <= sum(size for _, size, _ in live) // 2:
-        return []
+def innermost_rows(memory, live):
+    """Bytes, blocks and the size of each by the innermost line."""
     sizes = defaultdict(list)
     for _, size, stack in live:
-        if stack[0][0] not in WHYS and memory.frames.owner_label(stack) == owner[0][3] and memory.frames.end(stack):
-            sizes[memory.frames.end_place(stack)].append(size)
-    rows = [(sum(s), len(s), s[0] if len(set(s)) == 1 and s[0] else None, label) for (label, *_), s in sizes.items()]
+        sizes[memory.frames.innermost_place(stack)].append(size)
+    return [(sum(s), len(s), s[0] if len(set(s)) == 1 and s[0] else None, label) for (label, _), s in sizes.items()]
+
+
+def parts_at(memory, event):
+    """The innermost lines of the owner of more than half of what was alive, where it has several."""
+    owner, live = owners_at(memory, event)[:1], live_at(memory, event)
+    if not owner or owner[0][3] in WHYS or owner[0][0] <= sum(size for _, size, _ in live) // 2:
+        return []
+    rows = innermost_rows(memory, [block for block in live if memory.frames.owner_label(block[2]) == owner[0][3]])
     return rows if len(rows) > 1 else []
 
 

@@ -9,13 +9,13 @@ import { bothFilters } from "./words.js";
 
 /** @type {Array<[Replies.ByName, string]>} */
 const OWNERS_GROUPS = [
-  ["line", "line of code"], ["stack", "call stack"], ["stream", "stream"], ["pool", "memory pool"],
+  ["line", "line of code"], ["innermost", "innermost line"], ["stack", "call stack"], ["stream", "stream"], ["pool", "memory pool"],
   ["size", "size"], ["category", "category"], ["metadata", "metadata"], ["annotation", "annotation"],
   ["lifetime", "lifetime"],
 ];
 export const OWNERS_FIRST_ROWS = 500;
 const OWNERS_MORE_ROWS = 20;
-const OWNERS_NAMES = { line: "Line", stack: "Innermost line of the stack", stream: "Stream", pool: "Pool",
+const OWNERS_NAMES = { line: "Line", innermost: "Innermost line", stack: "Innermost line of the stack", stream: "Stream", pool: "Pool",
   size: "Size", category: "Category", metadata: "Metadata", annotation: "Annotation", lifetime: "Lifetime" };
 
 /**

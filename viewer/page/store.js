@@ -137,7 +137,7 @@ const HASH_READERS = {
   x1: readNumber,
   y0: readNumber,
   y1: readNumber,
-  by: oneOf("stack", "line", "stream", "pool", "size", "category", "metadata", "annotation", "lifetime", "allocation"),
+  by: oneOf("stack", "line", "innermost", "stream", "pool", "size", "category", "metadata", "annotation", "lifetime", "allocation"),
   filter: (text) => text,
   search: (text) => text,
   cursor: readNumber,

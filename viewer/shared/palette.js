@@ -48,6 +48,16 @@ function readThemeTokens() {
   }
 }
 
+/**
+ * By what pictures colour, in words.
+ * @type {Array<[Replies.ColourName, string]>}
+ */
+export const COLOUR_KEYS = [
+  ["line", "line of your code"], ["innermost", "innermost line"], ["stack", "stack"], ["size", "size"], ["lifetime", "lifetime"],
+  ["category", "category"], ["metadata", "metadata"], ["annotation", "annotation"], ["stream", "stream"], ["pool", "pool"],
+  ["allocation", "allocation (each its own)"],
+];
+
 /** "dark" or "light", as shown. */
 export function shownTheme() {
   return paletteTheme;

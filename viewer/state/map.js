@@ -10,7 +10,7 @@ import { el, fill, iconButton, isTyping, placeEl, selectEl, setText } from "../s
 import { endsMemory, eventSentence, isSegmentEvent } from "../shared/event_words.js";
 import { exportMenu } from "../shared/export.js";
 import { addressText, bytesText, countText, eventText, exactBytesText, timeText } from "../shared/format.js";
-import { groupColour } from "../shared/palette.js";
+import { COLOUR_KEYS, groupColour } from "../shared/palette.js";
 import { whatIfChip } from "../shared/whatif_chip.js";
 import { EventPanel } from "./events_panel.js";
 import { MapPicture } from "./map_picture.js";
@@ -19,12 +19,6 @@ import { MAP_BLOCK_PENDING } from "./map_totals.js";
 
 const KNOWN_KEPT = 400;
 const NO_MAP_ROW = 0xffffffff; // for items without a row in the file, such as all segments of a replay
-/** @type {Array<[Replies.ColourName, string]>} */
-const STATE_COLOURS = [
-  ["line", "line of your code"], ["stack", "stack"], ["size", "size"], ["lifetime", "lifetime"],
-  ["category", "category"], ["metadata", "metadata"], ["annotation", "annotation"], ["stream", "stream"], ["pool", "pool"],
-  ["allocation", "allocation (each its own)"],
-];
 /** @type {Array<[MapFigure, string]>} */
 const FIGURES = [
   ["reserved", "Reserved"], ["allActive", "Active"], ["free", "Free"], ["largestHole", "Largest free block"],
@@ -87,7 +81,7 @@ class StatePart {
     const { picture } = this;
     this.chip = whatIfChip(this.app);
     this.moment = el("p", { class: "state-moment cut" });
-    this.colour = selectEl("Colour by", STATE_COLOURS, "line", (by) => this.app.store.set({ by }));
+    this.colour = selectEl("Colour by", COLOUR_KEYS, "line", (by) => this.app.store.set({ by }));
     const steps = [iconButton("left", "Event before (,)", () => this.stepBy(-1)),
       iconButton("right", "Next event (.)", () => this.stepBy(1))];
     const zooms = [iconButton("minus", "Zoom out (-)", () => picture.zoomBy(0.5)),

@@ -2,15 +2,8 @@
 
 import { buttonEl, el, fill, placeEl, selectEl } from "../shared/dom.js";
 import { bytesText, pluralText, shareText } from "../shared/format.js";
-import { groupColour, themeToken } from "../shared/palette.js";
+import { COLOUR_KEYS, groupColour, themeToken } from "../shared/palette.js";
 import { TIMELINE_CURVES } from "./lines.js";
-
-/** @type {Array<[Replies.ColourName, string]>} */
-const COLOUR_KEYS = [
-  ["line", "line of your code"], ["stack", "stack"], ["size", "size"], ["lifetime", "lifetime"],
-  ["category", "category"], ["metadata", "metadata"], ["annotation", "annotation"], ["stream", "stream"], ["pool", "pool"],
-  ["allocation", "allocation (each its own)"],
-];
 
 /**
  * @param {App} app
@@ -64,7 +57,19 @@ export function showLegendGroups(legend, reply, by, lit) {
   }
   const peak = reply.groups.reduce((sum, group) => sum + group.bytes_at_peak, 0);
   const rows = [...reply.groups].sort((a, b) => b.bytes_at_peak - a.bytes_at_peak || a.index - b.index);
-  fill(legend.groups, rows.map((group) => legendRow(legend, group, peak, by, lit)));
+  const isOneLine = by === "line" && rows.length > 0 && rows[0].bytes_at_peak > peak / 2;
+  fill(legend.groups, [...rows.map((group) => legendRow(legend, group, peak, by, lit)), isOneLine ? splitRow(legend) : null]);
+}
+
+/**
+ * Offers other colours where one line of the user's, which calls a package, has most of the memory.
+ * @param {Legend} legend
+ */
+function splitRow(legend) {
+  const split = () => legend.app.store.set({ by: "innermost" });
+  return el("li", {}, buttonEl("colour by innermost line", split, {
+    class: "legend-split quiet", title: "One line has most of the memory. The lines of packages that it calls get colours of their own.",
+  }));
 }
 
 /** @param {HTMLElement} list @returns {NodeListOf<HTMLElement>} */

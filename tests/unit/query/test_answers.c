@@ -379,7 +379,7 @@ static void the_largest_owner_has_parts(void **state) {
   expect_word(peak, "rows.0.label", "/u/train.py:3 main");
   expect_word(peak, "rows.1.label", "m.py:1 forward");
   expect_word(peak, "rows.6.label", "2 other lines");
-  expect_null(peak, "rows.1.filter"); /* "line" in a filter is a line of the user */
+  expect_word(peak, "rows.1.filter", "line=\"/u/train.py:3\" innermost=\"/v/site-packages/m.py:1\"");
   expect_number(owners, "0.part_count", 7);
   assert_int_equal(vs_json_count(at(owners, "0.parts")), 7);
   expect_number(owners, "0.parts.6.bytes", 100);
