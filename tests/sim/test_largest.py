@@ -41,9 +41,9 @@ for _ in range(2):
 """
 
 PROGRAMS = {
-    "batch": (BATCH, "1GiB", range(1, 10)),
-    "sequence": (SEQUENCE, "1GiB", range(384, 3073, 384)),
-    "layers": (LAYERS, "900MiB", range(1, 23, 3)),
+    "batch": (BATCH, "1GiB", range(1, 7)),
+    "sequence": (SEQUENCE, "1GiB", range(384, 2689, 384)),
+    "layers": (LAYERS, "900MiB", range(1, 17, 3)),
 }
 
 

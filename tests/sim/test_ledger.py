@@ -81,7 +81,7 @@ def test_nccls_share_is_what_the_card_lost(tmp_path):
 
 
 def test_fsdp(tmp_path):
-    """Every byte of four cards has an owner, and NCCL is one of them."""
+    """Every byte of two cards has an owner, and NCCL is one of them."""
     script = """
         import os, torch, torch.distributed as dist
         from torch import nn
@@ -95,7 +95,8 @@ def test_fsdp(tmp_path):
         model(torch.empty(64, 1024, device="cuda")).sum().backward()
         torch.cuda.synchronize()
     """
-    devices, _ = dryrun(tmp_path, ["--ranks", "4", "--gpu", "4xH100"], script)
+    devices, _ = dryrun(tmp_path, ["--ranks", "2", "--gpu", "2xH100"], script)
+    assert len(devices) == 2
     for device in devices:
         assert {"NCCL", "PyTorch's allocator", "CUDA context", "streams", "cuBLAS"} <= owners(device).keys()
         assert "not known" not in owners(device) and device["processes"] == [device["ledger"]]

@@ -8,9 +8,11 @@ import conftest as make
 
 PROGRAM = """
 import json, os, sys
-import torch
 
 batch = int(sys.argv[sys.argv.index("--batch") + 1])
+
+import torch
+
 model = torch.nn.Sequential(*(torch.nn.Linear(2048, 2048) for _ in range(8))).cuda()
 for _ in range(2):
     model(torch.empty(batch << 14, 2048, device="cuda")).square().mean().backward()

@@ -1,5 +1,5 @@
-"""What PyTorch allocates for cuDNN beyond results: for each row of the file that the first argument names, one number for
-each pass. Tensors are empty: nothing is computed."""
+"""What PyTorch allocates for cuDNN beyond results: for each row of the file that the first argument names, and of the kinds that the others
+name, one number for each pass. Tensors are empty: nothing is computed."""
 
 import gc
 import json
@@ -100,7 +100,7 @@ def measured(kind, *what):
 def main():
     gc.disable()
     with open(sys.argv[1], encoding="utf-8") as file:
-        rows = [json.loads(line) for line in file][1:]
+        rows = [row for row in map(json.loads, list(file)[1:]) if row[0] in sys.argv[2:]]
     torch.nn.RNNBase.reset_parameters = lambda network: None  # the values of weights do not matter, and cost time
     torch.nn.LSTM(1, 1, 2, dropout=0.1).cuda()(torch.empty(1, 1, 1, device="cuda"))  # allocates the state of dropout, once
     events_of(lambda: None, freed=len)  # the first snapshot imports torch._inductor

@@ -1,4 +1,5 @@
-"""A training program of several ranks whose memory differs, with the environment that torchrun sets: `grid.py NAME`."""
+"""A training program of several ranks whose memory differs, with the environment that torchrun sets: `grid.py NAME`. With several names each
+program is a process of its own, which is forked when PyTorch is imported and CUDA has not begun."""
 
 import os
 import sys
@@ -116,11 +117,31 @@ def tensor():
         torch.empty(1 << 26, device="cuda")
 
 
+def fork_each(names):
+    """Returns the name of its program in each child, which meets the other ranks at a file of the working folder."""
+    import torch.distributed.fsdp
+    import torch.distributed.pipelining  # noqa: F401
+
+    for name in names:
+        child = os.fork()
+        if child == 0:
+            return name
+        if os.waitpid(child, 0)[1] != 0:
+            sys.exit(f"{name} failed")
+    sys.exit()
+
+
 def main():
+    names, meeting = sys.argv[1:], {}
+    name = names[0]
+    if len(names) > 1:
+        name = fork_each(names)
+        meeting = {"init_method": f"file://{os.getcwd()}/{name}.store", "rank": int(os.environ["RANK"]), "world_size": int(os.environ["WORLD_SIZE"])}
     torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-    dist.init_process_group("nccl")
-    globals()[sys.argv[1]]()
-    print(f"rank {dist.get_rank()} allocated {torch.cuda.max_memory_allocated()}", flush=True)
+    dist.init_process_group("nccl", **meeting)
+    globals()[name]()
+    told = f"{name} in process {os.getpid()}: rank {dist.get_rank()} allocated {torch.cuda.max_memory_allocated()}\n"
+    os.write(1, told.encode())  # at once: other ranks write, too
     dist.destroy_process_group()
 
 
