@@ -308,13 +308,26 @@ static const char *bin_check(const vs_alloc_lane *lane, uint32_t index) {
   return NULL;
 }
 
+/* Most rows have no block, and all are looked at after every change: those as a whole. */
+static const char *row_check(const vs_alloc_lane *lane, uint32_t r) {
+  static const vs_alloc_block *const empty[VS_ALLOC_BINS];
+  const uint32_t first = r * VS_ALLOC_BINS;
+  if (lane->used[r] == 0)
+    return memcmp(&lane->bins[first], empty, sizeof empty) == 0 ? NULL : "used bits = bins with blocks";
+  for (uint32_t i = 0; i < VS_ALLOC_BINS; i++) {
+    const char *broken = bin_check(lane, first + i);
+    if (broken != NULL) return broken;
+  }
+  return NULL;
+}
+
 const char *vs_alloc_lane_check(const vs_alloc_lane *lane) {
   for (uint32_t r = 0; r < VS_ALLOC_MOST_ROWS; r++) {
     if (((lane->used_rows >> r & 1) != 0) != (lane->used[r] != 0)) return "used rows = rows with used bins";
     if (r >= lane->row_count && lane->used[r] != 0) return "used rows have bins";
   }
-  for (uint32_t index = 0; index < lane->row_count * VS_ALLOC_BINS; index++) {
-    const char *broken = bin_check(lane, index);
+  for (uint32_t r = 0; r < lane->row_count; r++) {
+    const char *broken = row_check(lane, r);
     if (broken != NULL) return broken;
   }
   for (const vs_alloc_block *block = lane->unmapped; block != NULL; block = block->right) {

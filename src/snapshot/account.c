@@ -1,4 +1,5 @@
 #include "snapshot/account.h"
+#include "base/check.h"
 #include "base/sort.h"
 
 typedef VS_VEC(vs_sort_pair) order;
@@ -76,15 +77,22 @@ static vs_status need_traces(vs_account *a, int32_t device) {
 
 /* ---- blocks of the end ----------------------------------------------------------------------------------------- */
 
+static const uint64_t MOST_BLOCKS = UINT32_MAX - 2;
+
+vs_status vs_account_reserve_blocks(vs_account *a, uint64_t count) {
+  const uint64_t room = MOST_BLOCKS - a->s->blocks.count, extra = vs_min_u64(count, room);
+  if (extra == 0 && count != 0) return VS_LIMIT;
+  VS_TRY(vs_vec_reserve(a->host, &a->s->blocks, extra));
+  return vs_vec_reserve(a->host, &a->s->segments, extra);
+}
+
 vs_status vs_account_block(vs_account *a, const vs_account_entry *entry, uint8_t has) {
   vs_snapshot *s = a->s;
   uint32_t name;
-  if (s->blocks.count >= UINT32_MAX - 2) return VS_LIMIT;
+  VS_TRY(vs_account_reserve_blocks(a, 1));
   VS_TRY(need_traces(a, entry->device));
   VS_TRY(
       vs_strings_intern(a->host, &s->strings, vs_str_from(vs_block_state_name(VS_BLOCK_ALLOCATED)), &name));
-  VS_TRY(vs_vec_reserve(a->host, &s->blocks, 1));
-  VS_TRY(vs_vec_reserve(a->host, &s->segments, 1));
   s->segments.data[s->segments.count++] = (vs_segment){.address = entry->address,
                                                        .total_size = entry->size,
                                                        .registration_counter = VS_NO_COUNTER,

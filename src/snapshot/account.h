@@ -36,6 +36,10 @@ void vs_account_deinit(vs_account *account);
 
 VS_MUST_CHECK vs_status vs_account_add(vs_account *account, const vs_account_entry *entry);
 
+/* Makes room for so many blocks, or for as many as a snapshot can have: memory that is not there is then missed at once.
+ * Fails: VS_NO_MEMORY; VS_LIMIT: it has as many as it can */
+VS_MUST_CHECK vs_status vs_account_reserve_blocks(vs_account *account, uint64_t count);
+
 /* Adds a block that is live at the end to the snapshot, and the row that contains it. `has`: VS_BLOCK_HAS_... A device's blocks may
  * come in any order. */
 VS_MUST_CHECK vs_status vs_account_block(vs_account *account, const vs_account_entry *entry, uint8_t has);

@@ -296,6 +296,7 @@ static vs_status stack_of(reader *r, const sample *s, uint32_t *stack) {
 static vs_status add_buffers(reader *r, const sample *s, int32_t device, uint64_t count, uint64_t bytes) {
   vs_account_entry entry = {.device = device, .kind = VS_EVENT_ALLOC};
   VS_TRY(stack_of(r, s, &entry.stack));
+  VS_TRY(vs_account_reserve_blocks(&r->account, count));
   for (uint64_t i = 0; i < count; i++) {
     entry.size = bytes / count + (i + 1 == count ? bytes % count : 0);
     entry.address = r->next_address;

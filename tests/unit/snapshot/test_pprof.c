@@ -82,6 +82,20 @@ static void mistakes_have_a_sentence(void **state) {
   expect_refused(VS_STR(TYPE "\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f"), VS_BAD_FORMAT, "64 bits");
 }
 
+/* A number in a small file is no reason to fill the memory before it is refused. */
+static void too_many_buffers_are_refused_at_once(void **state) {
+  (void)state;
+  const vs_str bytes = file_bytes(ACCOUNTS "pprof-many");
+  vs_budget budget;
+  vs_snapshot *s;
+  vs_error error;
+  vs_budget_init(&budget, vs_host_default(), 1024 * 1024);
+  expect_status(account_from(&budget.host, bytes, &s, &error), VS_LIMIT);
+  assert_false(budget.refused);
+  assert_int_equal(budget.used, 0);
+  free((void *)(uintptr_t)bytes.data);
+}
+
 /* JSON may begin with an end of line, which is the key of the first field here. */
 static void only_profiles_are_profiles(void **state) {
   (void)state;
@@ -93,9 +107,8 @@ static void only_profiles_are_profiles(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(buffers_become_blocks),
-      cmocka_unit_test(sizes_may_not_divide_evenly),
-      cmocka_unit_test(mistakes_have_a_sentence),
+      cmocka_unit_test(buffers_become_blocks),      cmocka_unit_test(sizes_may_not_divide_evenly),
+      cmocka_unit_test(mistakes_have_a_sentence),   cmocka_unit_test(too_many_buffers_are_refused_at_once),
       cmocka_unit_test(only_profiles_are_profiles),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
