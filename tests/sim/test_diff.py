@@ -30,7 +30,7 @@ def dry_run(folder, edits):
     (folder / ("train.py" if edits else "diff_train.py")).write_text(source)
     program = [os.environ["VRAMSCOPE_SIM_PYTHON"], "train.py" if edits else "diff_train.py"]
     done = subprocess.run([os.environ["VRAMSCOPE"], "dryrun", "--json", "--gpu", "4GiB", "--", *program], capture_output=True, text=True,
-                          cwd=folder, env=make.environment_of({}), timeout=300, check=False)
+                          cwd=folder, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     (folder / "run.json").write_text(done.stdout)
     return int(done.stderr.split()[-1])
@@ -90,7 +90,7 @@ def test_the_odd_rank_of_a_job(tmp_path):
     """Rank 2 of four keeps 256 x 512 floats of each step: the table names it, and the line."""
     program = [os.environ["VRAMSCOPE_SIM_PYTHON"], make.PROGRAMS / "odd_rank.py", tmp_path]
     done = subprocess.run([os.environ["VRAMSCOPE"], "dryrun", "-q", "--gpu", "4x4GiB", "--ranks", "4", "--", *program], capture_output=True,
-                          text=True, env=make.environment_of({}), timeout=300, check=False)
+                          text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     done = subprocess.run([os.environ["VRAMSCOPE"], "report", "--json", tmp_path], capture_output=True, text=True, check=True)
     reply = json.loads(done.stdout)
