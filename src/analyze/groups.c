@@ -271,34 +271,34 @@ vs_status vs_groups_build(const vs_host *host, const vs_lifetimes *lifetimes, co
 
 /* ---- owners */
 
-static vs_status add_parts(builder *b, vs_keys *lines, const uint32_t *rows, size_t count, uint32_t owner) {
+typedef VS_VEC(uint32_t) row_list;
+
+static vs_status rows_of_line(const vs_host *host, const vs_lifetimes *lifetimes, const uint32_t *rows,
+                              size_t count, vs_keys *lines, uint32_t line, row_list *out) {
   for (size_t i = 0; i < count; i++) {
-    const vs_keyed keyed = vs_keyed_lifetime(b->lifetimes, NULL, rows[i]);
+    const vs_keyed keyed = vs_keyed_lifetime(lifetimes, NULL, rows[i]);
     uint32_t key;
     VS_TRY(vs_key_of(lines, &keyed, &key));
-    if (key != owner) continue;
-    VS_TRY(vs_key_of(&b->keys, &keyed, &key));
-    VS_TRY(add(b, key, keyed.size, keyed.stack));
-    b->out->bytes = vs_sat_add_u64(b->out->bytes, keyed.size);
-    b->out->count++;
+    if (key != line) continue;
+    VS_TRY(vs_vec_reserve(host, out, 1));
+    out->data[out->count++] = rows[i];
   }
-  return vs_groups_arrange(b->host, b->out);
+  return VS_OK;
 }
 
 static vs_status build_parts(const vs_host *host, const vs_lifetimes *lifetimes, const uint32_t *rows,
                              size_t count, vs_frames *frames, vs_owners *out) {
   const vs_group *owner = out->lines.list.count == 0 ? NULL : &out->lines.list.data[0];
+  row_list own = {0};
+  vs_keys lines;
   out->parts = (vs_groups){.by = VS_BY_INNERMOST};
   if (owner == NULL || owner->key < VS_OWNER_frame || owner->bytes <= out->lines.bytes / 2) return VS_OK;
-  builder b = {.host = host, .lifetimes = lifetimes, .out = &out->parts, .keys.host = host};
-  vs_keys lines;
   vs_status status = vs_keys_init(&lines, host, lifetimes->slice, VS_BY_LINE, frames);
-  if (status == VS_OK) status = vs_keys_init(&b.keys, host, lifetimes->slice, VS_BY_INNERMOST, frames);
-  if (status == VS_OK) status = add_parts(&b, &lines, rows, count, owner->key);
-  vs_vec_free(host, &b.largest);
-  vs_map_deinit(host, &b.by_key);
-  vs_keys_deinit(&b.keys);
+  if (status == VS_OK) status = rows_of_line(host, lifetimes, rows, count, &lines, owner->key, &own);
   vs_keys_deinit(&lines);
+  if (status == VS_OK)
+    status = vs_groups_build(host, lifetimes, own.data, own.count, VS_BY_INNERMOST, frames, &out->parts);
+  vs_vec_free(host, &own);
   if (out->parts.list.count < 2) vs_groups_deinit(host, &out->parts);
   return status;
 }
