@@ -29,6 +29,7 @@ export const SKIPPED = Object.freeze({
   "snapshot.pprof: buffers_become_blocks": FILES,
   "snapshot.pprof: mistakes_have_a_sentence": FILES,
   "snapshot.pprof: sizes_may_not_divide_evenly": FILES,
+  "snapshot.pprof: too_many_buffers_are_refused_at_once": FILES,
   "snapshot.reader: shared_rows_are_copied": FILES,
   "snapshot.rmm: a_killed_process_leaves_half_a_line": FILES,
   "snapshot.rmm: entries_become_events": FILES,
