@@ -63,7 +63,8 @@ def _rows(lines: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
     for line in lines:
         if not line["detail"]:
             yield "  " * line["depth"] + line["label"], line["text"]
-            yield from (("", f"{row['size']:>10}  {row['percent']:>7}  {row['label']}") for row in line["rows"])
+            for row in line["rows"]:
+                yield "", f"{row['size']:>10}  {row['percent']:>7}  {'  ' * row['depth']}{row['label']}"
 
 
 def make_report(snapshot: Snapshot, reply: dict[str, Any]) -> Report:

@@ -75,7 +75,7 @@ function answerRows(app, { label, rows }) {
 }
 
 /** @param {App} app @param {Replies.LineRow} row @param {number} most */
-function answerRow(app, { size, percent, share, blocks, label, filter }, most) {
+function answerRow(app, { depth, size, percent, share, blocks, label, filter }, most) {
   const width = Math.min(100, Math.max(1, ((share ?? 0) / most) * 100));
   const bar = el("span", { class: "answer-bar", style: { width: `${width}%` } });
   const find = () => app.jump({ part: "timeline", search: filter ?? "" });
@@ -86,7 +86,7 @@ function answerRow(app, { size, percent, share, blocks, label, filter }, most) {
     el("td", { class: "number" }, size),
     el("td", { class: "number second" }, percent),
     el("td", { class: "answer-bar-cell" }, bar),
-    el("td", { title: blocks ? `${label}: ${blocks}` : label },
+    el("td", { class: depth === 0 ? "" : "answer-part", title: blocks ? `${label}: ${blocks}` : label },
       [name, blocks ? el("span", { class: "second" }, ` ${blocks}`) : null]),
   ]);
 }
