@@ -242,11 +242,20 @@ def test_the_legend_splits_a_line_that_calls_a_package(open_page, snapshot):
     page = open_page().choose(path).wait_for_picture().settle()
     assert page.tab.locator(".legend-groups .legend-label").all_text_contents() == ["train.py:3 main"]
     page.tab.click(".legend-split")
-    page.tab.wait_for_function("document.querySelectorAll('.legend-groups .legend-bytes').length === 3")
+    page.tab.wait_for_function("() => document.querySelectorAll('.legend-groups .legend-bytes').length === 3")
     page.settle()
     assert page.tab.locator(".legend-groups .legend-label").all_text_contents() == [f"layers.py:{line} forward" for line in (11, 10, 12)]
     assert page.tab.locator(".legend-split").count() == 0
     page.wait_for_address("by=innermost")
+
+
+def test_memory_without_stacks_is_not_split(open_page, snapshot):
+    events = device_trace([40, 60, 30])
+    for event in events:
+        event["frames"] = []
+    page = open_page().choose(snapshot("without.pickle", events)).wait_for_picture().settle()
+    assert page.tab.locator(".legend-groups .legend-label").count() == 1
+    assert page.tab.locator(".legend-split").count() == 0
 
 
 CUT_LINES = """() => [...document.querySelectorAll(".place-line")].filter((line) => {

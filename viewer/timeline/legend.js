@@ -57,7 +57,7 @@ export function showLegendGroups(legend, reply, by, lit) {
   }
   const peak = reply.groups.reduce((sum, group) => sum + group.bytes_at_peak, 0);
   const rows = [...reply.groups].sort((a, b) => b.bytes_at_peak - a.bytes_at_peak || a.index - b.index);
-  const isOneLine = by === "line" && rows.length > 0 && rows[0].bytes_at_peak > peak / 2;
+  const isOneLine = by === "line" && typeof rows[0]?.filter === "string" && rows[0].bytes_at_peak > peak / 2; // no unknown owner
   fill(legend.groups, [...rows.map((group) => legendRow(legend, group, peak, by, lit)), isOneLine ? splitRow(legend) : null]);
 }
 
