@@ -55,17 +55,17 @@ class Walk:
     """Finds the objects of a class among all objects.
 
     Python's garbage collector keeps objects in generations: an object that survives collections, or gc.freeze and gc.unfreeze,
-    moves to an older generation and never back. Each walk leaves a mark, an object that is younger than all that it finds. As
-    long as the mark is in one of the two younger generations, so are all objects made after it, and only hundreds of objects are
-    examined instead of hundreds of thousands; the others are those of the last walk. The collector does not list frozen objects
-    (gc.freeze), but those that were found earlier are still known.
+    moves to an older generation and never back. Each walk begins by making an object, its mark. As long as the mark is in one of
+    the two younger generations, so are all objects made since then. The next walk examines only those, hundreds instead of
+    hundreds of thousands; the others are those that the last walk found. The collector does not list frozen objects (gc.freeze),
+    but those that were found earlier are still known.
     """
 
     def __init__(self, wanted: type) -> None:
         self.wanted = wanted
         self.known: list[weakref.ref[Any]] = []
-        self.mark: list[Any] | None = None  # made at the begin of the last walk
-        self.frozen = 0  # objects at the last walk
+        self.mark: list[Any] | None = None  # of the last walk
+        self.frozen = 0  # how many objects were frozen at the last walk
         # Python 3.14 collects in steps, and one without the lock has a single generation
         self.has_generations = sys.version_info < (3, 14) and "free-threading" not in sys.version
 
