@@ -308,7 +308,7 @@ static const char *bin_check(const vs_alloc_lane *lane, uint32_t index) {
   return NULL;
 }
 
-/* Most rows have no block, and all are looked at after every change: those as a whole. */
+/* A row without blocks is compared as a whole: most are, and all rows are checked after every change. */
 static const char *row_check(const vs_alloc_lane *lane, uint32_t r) {
   static const vs_alloc_block *const empty[VS_ALLOC_BINS];
   const uint32_t first = r * VS_ALLOC_BINS;
