@@ -93,6 +93,25 @@ static void bins_are_a_sorted_array(void **state) {
   end();
 }
 
+/* A row without used bits is compared as a whole. */
+static void the_check_sees_a_block_without_its_bit(void **state) {
+  (void)state;
+  begin();
+  vs_alloc_block *block = &w.blocks[0];
+  *block = (vs_alloc_block){.address = 512, .size = 512, .lane = &w.lane, .place = VS_PLACE_FREE};
+  vs_alloc_lane_add(&w.lane, block);
+  const uint32_t row = vs_alloc_bin_of(512) / VS_ALLOC_BINS;
+  const uint64_t used = w.lane.used[row];
+  assert_null(vs_alloc_lane_check(&w.lane));
+  w.lane.used[row] = 0;
+  w.lane.used_rows &= ~(UINT64_C(1) << row);
+  assert_string_equal(vs_alloc_lane_check(&w.lane), "used bits = bins with blocks");
+  w.lane.used[row] = used;
+  w.lane.used_rows |= UINT64_C(1) << row;
+  vs_alloc_lane_remove(&w.lane, block);
+  end();
+}
+
 static void sizes_have_bins(void **state) {
   (void)state;
   uint32_t last = 0;
@@ -158,9 +177,8 @@ static void table_finds_what_it_holds(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(bins_are_a_sorted_array),
-      cmocka_unit_test(sizes_have_bins),
-      cmocka_unit_test(unmapped_ranges_are_by_address),
+      cmocka_unit_test(bins_are_a_sorted_array),   cmocka_unit_test(the_check_sees_a_block_without_its_bit),
+      cmocka_unit_test(sizes_have_bins),           cmocka_unit_test(unmapped_ranges_are_by_address),
       cmocka_unit_test(table_finds_what_it_holds),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
